@@ -1,0 +1,1 @@
+"""Streamed answers of language models, folded to exact tool calls."""

@@ -1,0 +1,1 @@
+//! The core of deltafold: server-sent events in, exact tool calls out; no Python, no I/O.
