@@ -93,9 +93,13 @@ impl Fold {
             }
         }
         let Value::Array(pieces) = self.value(raw) else { return Ok(()) };
+        let pieces: Vec<Value> = pieces.into_iter().filter(|piece| matches!(piece, Value::Object(_))).collect();
+        if pieces.is_empty() {
+            return Ok(());
+        }
         let mut kept = self.take_extra("reasoning_details");
         let mut result = Ok(());
-        for piece in pieces.into_iter().filter(|piece| matches!(piece, Value::Object(_))) {
+        for piece in pieces {
             result = result.and_then(|()| self.piece(&mut kept, piece));
         }
         self.give_extra("reasoning_details", Value::Array(kept));

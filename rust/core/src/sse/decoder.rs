@@ -21,11 +21,18 @@ pub struct SseEvent {
 }
 
 /// A decoder of event streams. Bytes may be cut anywhere.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct SseDecoder {
     frames: Frames,
     limits: Limits,
+    events: u64,
     error: Option<Error>,
+}
+
+impl Default for SseDecoder {
+    fn default() -> Self {
+        Self { frames: Frames::keeping_raw(), limits: Limits::default(), events: 0, error: None }
+    }
 }
 
 impl SseDecoder {
@@ -43,9 +50,8 @@ impl SseDecoder {
             match item {
                 Item::Event(payload) => events.push(self.event(payload, input)),
                 Item::Limit(error) => {
-                    let error = error.at(None, Some(self.frames.offset()));
-                    self.error = Some(error.clone());
-                    return if events.is_empty() { Err(error) } else { Ok(events) };
+                    self.error = Some(error.at(Some(self.events), Some(self.frames.offset())));
+                    return Ok(events);
                 }
                 Item::ErrorLine | Item::Unknown(_) => {}
             }
@@ -63,6 +69,7 @@ impl SseDecoder {
     }
 
     fn event(&mut self, payload: Payload, input: &[u8]) -> SseEvent {
+        self.events += 1;
         let retry = self.frames.retry.clone().filter(|_| std::mem::take(&mut self.frames.sets_retry));
         let event = match self.frames.name.as_slice() {
             [] => "message".to_owned(),
@@ -77,9 +84,9 @@ impl SseDecoder {
         SseEvent { event, data, id: self.last_event_id().into_owned(), retry }
     }
 
-    /// What is held of a line that has not ended.
+    /// The bytes that belong to no event yet: pending data lines and the line that has not ended.
     #[must_use]
-    pub fn tail(&self) -> &[u8] {
+    pub fn tail(&self) -> Vec<u8> {
         self.frames.tail()
     }
 

@@ -40,6 +40,8 @@ enum Line {
 
 /// Bytes kept of a line that is of no use, for its report.
 const KEPT_OF_UNKNOWN: usize = 64;
+/// A reconnection time of more digits is ignored.
+const RETRY_DIGITS: usize = 4300;
 const FIELDS: [&[u8]; 5] = [b"data", b"event", b"id", b"retry", b"error"];
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
@@ -62,6 +64,8 @@ pub(crate) struct Frames {
     /// The joined data of the event's lines.
     pub(crate) data: Vec<u8>,
     has_data: bool,
+    /// The raw data lines of the event being read, where they are asked for.
+    raw: Option<Vec<u8>>,
     /// The event's name, as sent.
     pub(crate) name: Vec<u8>,
     /// Bytes of the stream before the first field line of the event being read.
@@ -93,6 +97,11 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
+    /// A reader that keeps the raw data lines of the event being read.
+    pub(crate) fn keeping_raw() -> Self {
+        Self { raw: Some(Vec::new()), ..Self::default() }
+    }
+
     /// Whether the next byte begins an event and nothing is held.
     #[inline]
     pub(crate) fn is_fresh(&self) -> bool {
@@ -121,9 +130,11 @@ impl Frames {
         self.line.len() + self.data.len()
     }
 
-    /// What is held of the line being read.
-    pub(crate) fn tail(&self) -> &[u8] {
-        &self.line
+    /// What is held of the event being read: its raw data lines and the line that has not ended.
+    pub(crate) fn tail(&self) -> Vec<u8> {
+        let mut tail = self.raw.clone().unwrap_or_default();
+        tail.extend_from_slice(&self.line);
+        tail
     }
 
     /// Reads on in `input` from `at` until something is found or the input ends.
@@ -313,6 +324,10 @@ impl Frames {
         let value = rest.get(1 + space..).unwrap_or_default();
         if name == b"data" {
             self.is_event_stream = true;
+            if let Some(raw) = &mut self.raw {
+                raw.extend_from_slice(line);
+                raw.push(b'\n');
+            }
             let place = place.map(|(start, input)| (start + line.len() - value.len(), start + line.len(), input));
             return self.data_line(value, place, limits);
         }
@@ -361,7 +376,7 @@ impl Frames {
                 self.name.extend_from_slice(value);
             }
             b"id" if !value.contains(&0) => self.id = Some(value.to_vec()),
-            b"retry" if !value.is_empty() && value.iter().all(u8::is_ascii_digit) => {
+            b"retry" if (1..=RETRY_DIGITS).contains(&value.len()) && value.iter().all(u8::is_ascii_digit) => {
                 self.retry = std::str::from_utf8(value).ok().map(Into::into);
                 self.sets_retry = true;
             }
@@ -379,6 +394,9 @@ impl Frames {
     #[inline]
     fn blank_line(&mut self) -> Option<Item> {
         let offset = self.first_line.take();
+        if let Some(raw) = &mut self.raw {
+            raw.clear();
+        }
         if let Some(id) = self.id.take() {
             self.last_event_id = id;
         }
