@@ -79,6 +79,11 @@ class Extras:
             self._budget.spend(weigh(key) + _weight(value))
         self._members[key] = value
 
+    def keep(self, members: dict[str, Any]) -> None:
+        """Let all members of an object stand as sent, nulls too."""
+        for key, value in members.items():
+            self._store(*self._cleaned(key, value))
+
     def append(self, key: str, value: Any) -> None:  # noqa: ANN401
         """Append a list to the list that stands, else as `put`."""
         if value is None:

@@ -66,9 +66,9 @@ class OpenAIChat:
         self._keep_beside(chunk)
         self._fold_usage(chunk, report)
 
-    def error_document(self, document: Document) -> Document:
-        """Chat errors stand in the chunk itself."""
-        return document
+    def error(self, document: Document) -> None:  # noqa: ARG002
+        """Chat has no errors of its own."""
+        return
 
     def close(self) -> None:
         """Fold the messages of choices that got nothing from deltas (X4)."""
