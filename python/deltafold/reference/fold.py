@@ -13,7 +13,7 @@ from deltafold.reference.choice import TEXTS, ChoiceState
 from deltafold.reference.extras import Extras
 from deltafold.reference.identity import Router, synthetic_id
 from deltafold.reference.place import Budget, QuirkLog
-from deltafold.reference.text import Text, clean, weigh
+from deltafold.reference.text import Text, clean, clean_value, weigh
 
 if TYPE_CHECKING:
     from deltafold.completion import End
@@ -98,6 +98,14 @@ class Fold:
         self.quirks.report("lone-surrogate", choice, call, count=lone)
         return text
 
+    def clean_kept(self, value: Any, choice: int | None = None) -> Any:  # noqa: ANN401
+        """Replace the lone surrogates in a JSON value that is kept as sent (P5)."""
+        if not self.place.surrogates:
+            return value
+        value, lone = clean_value(value)
+        self.quirks.report("lone-surrogate", choice, count=lone)
+        return value
+
     def finish_reason(self, choice: ChoiceState, reason: str) -> None:
         """Let the last non-empty reason stand (E1)."""
         reason = self.clean(reason, choice.index)
@@ -132,8 +140,7 @@ class Fold:
     def tool_delta(self, choice: ChoiceState, delta: ToolDelta) -> Call | None:
         """Fold one tool entry into the call that it goes to (I4 to I7)."""
         self.note_late(choice)
-        if delta.id:
-            self._see_id(choice, delta.id)
+        self.see_id(choice, delta)
         call, quirk = choice.router.route(delta)
         position = None if call is None else call.position
         for kind, detail in delta.remarks:
@@ -147,8 +154,7 @@ class Fold:
     def open_call(self, choice: ChoiceState, delta: ToolDelta) -> Call:
         """Open a call where the wire itself says that one begins; `fold_into` follows."""
         self.note_late(choice)
-        if delta.id:
-            self._see_id(choice, delta.id)
+        self.see_id(choice, delta)
         return self._open(choice, delta, held=False)
 
     def fold_into(self, choice: ChoiceState, call: Call, delta: ToolDelta) -> None:
@@ -195,10 +201,11 @@ class Fold:
         else:
             call.begun_snapshot = value
 
-    def _see_id(self, choice: ChoiceState, call_id: str) -> None:
-        if call_id not in choice.wire_ids:
-            self.budget.spend(weigh(call_id))
-            choice.wire_ids.add(call_id)
+    def see_id(self, choice: ChoiceState, delta: ToolDelta) -> None:
+        """Note an id that the wire gave, so that none is made that equals it (I10)."""
+        if delta.id and delta.id not in choice.wire_ids:
+            self.budget.spend(weigh(delta.id))
+            choice.wire_ids.add(delta.id)
 
     def _open(self, choice: ChoiceState, delta: ToolDelta, *, held: bool) -> Call:
         if self._call_count >= self.limits.calls:

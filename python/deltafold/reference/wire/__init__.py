@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from deltafold.reference.wire.anthropic import AnthropicMessages
 from deltafold.reference.wire.openai_chat import OpenAIChat
+from deltafold.reference.wire.responses import OpenAIResponses
 
 if TYPE_CHECKING:
     from deltafold.errors import ProviderError
@@ -44,7 +45,7 @@ class Wire(Protocol):
         """Give the blocks as they stand."""
 
 
-WIRES: dict[str, type[Wire]] = {wire.name: wire for wire in (OpenAIChat, AnthropicMessages)}
+WIRES: dict[str, type[Wire]] = {wire.name: wire for wire in (OpenAIChat, OpenAIResponses, AnthropicMessages)}
 
 
 def decide(payload: dict[str, Any], event: str) -> type[Wire] | None:

@@ -145,9 +145,7 @@ class AnthropicMessages:
         usage = typed(parent, "usage", dict, path, self._report)
         if not usage:
             return
-        if self._fold.place.surrogates:
-            usage, lone = clean_value(usage)
-            self._fold.quirks.report("lone-surrogate", 0, count=lone)
+        usage = self._fold.clean_kept(usage)
         standing = self._fold.usage
         if standing is not None:
             usage = {**standing, **{key: value for key, value in usage.items() if value is not None}}

@@ -104,18 +104,11 @@ class OpenAIChat:
         usage = typed(chunk, "usage", dict, "", report)
         if usage:
             self._usage_came = True
-            self._fold.accept_usage(self._clean_value(usage))
+            self._fold.accept_usage(self._fold.clean_kept(usage))
         vendor = typed(chunk, "x_groq", dict, "", report)
         usage = typed(vendor, "usage", dict, "x_groq", report) if vendor else None
         if usage and not self._usage_came:
-            self._fold.accept_usage(self._clean_value(usage))
-
-    def _clean_value(self, value: Any, choice: int | None = None) -> Any:  # noqa: ANN401
-        if not self._fold.place.surrogates:
-            return value
-        value, lone = clean_value(value)
-        self._fold.quirks.report("lone-surrogate", choice, count=lone)
-        return value
+            self._fold.accept_usage(self._fold.clean_kept(usage))
 
     def _fold_choice(self, entry: JsonObject, path: str) -> None:
         index_quirks: list[tuple[str, str]] = []
