@@ -78,6 +78,22 @@ class Item:
             part = self.parts[kind, place] = Part(kind)
         return part
 
+    def match_parts(self, listed: list[tuple[str, int]]) -> list[Part]:
+        """Give the parts that an item lists, by kind and place.
+
+        A place that was not streamed is the next streamed part of its kind that is not listed by its own
+        place, for gateways count the places of deltas otherwise than those of the list.
+        """
+        spare = [key for key in self.parts if key not in listed]
+        found = []
+        for kind, place in listed:
+            key = (kind, place)
+            if key not in self.parts:
+                key = next((other for other in spare if other[0] == kind), key)
+                spare = [other for other in spare if other != key]
+            found.append(self.part(*key))
+        return found
+
     def keep(self, raw: JsonObject, fold: Fold, *, done: bool) -> None:
         """Keep what the wire says that the item is; what was said when it was done stands (W3)."""
         if self.call is not None or (self.done and self.closed):

@@ -205,10 +205,17 @@ class OpenAIResponses:
 
     def _parts_snapshot(self, entry: JsonObject, item: Item, member: str, path: str, choice: ChoiceState) -> None:
         parts = typed(entry, member, list, path, self._report) or []
-        for place, part in objects(parts, f"{path}.{member}", self._report):
-            kind = part.get("type")
-            if isinstance(kind, str) and PART_LISTS.get(kind) == member:
-                self._part_snapshot(part, item, kind, place, choice)
+        listed = [
+            (place, part)
+            for place, part in objects(parts, f"{path}.{member}", self._report)
+            if isinstance(part.get("type"), str) and PART_LISTS.get(part["type"]) == member
+        ]
+        for part, known in zip(
+            (part for _, part in listed),
+            item.match_parts([(part["type"], place) for place, part in listed]),
+            strict=True,
+        ):
+            self._part_snapshot(part, known, choice)
 
     # texts
 
@@ -283,10 +290,9 @@ class OpenAIResponses:
         item = self._locate(payload, item_kind, self._item_id(payload, "item_id", ""), choice)
         place = index_of(payload, "summary_index" if summary else "content_index", "", self._report) or 0
         if item.call is None:
-            self._part_snapshot(part, item, kind, place, choice)
+            self._part_snapshot(part, item.part(kind, place), choice)
 
-    def _part_snapshot(self, entry: JsonObject, item: Item, kind: str, place: int, choice: ChoiceState) -> None:
-        part = item.part(kind, place)
+    def _part_snapshot(self, entry: JsonObject, part: Part, choice: ChoiceState) -> None:
         self._part_text(entry, part, choice, "part")
         annotations = typed(entry, "annotations", list, "part", self._report)
         if annotations and not part.annotated:
