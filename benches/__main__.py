@@ -1,7 +1,7 @@
 """`python -m benches`: the benchmark table.
 
-The default is the full run (15 rounds). `--quick` is what CI runs: fewer rounds, and exit code 1 where a row falls
-below its floor (benches/rows.py).
+The default is the full run (15 rounds). `--quick` is what CI runs: fewer rounds, and exit code 1 where a
+row falls below its floor (benches/rows.py).
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import sys
 from pathlib import Path
 
 import deltafold
-
 from benches.machine import description
 from benches.rows import OURS, ROWS, NotHere, Result
 
@@ -60,7 +59,8 @@ def judge(results: list[Result]) -> int:
     for result in fallen:
         bound = "at most" if result.row.at_most else "at least"
         print(
-            f"FLOOR: {result.row.name}: {result.ratio:.2f}, asserted {bound} {result.row.floor}", file=sys.stderr
+            f"FLOOR: {result.row.name}: {result.ratio:.2f}, asserted {bound} {result.row.floor}",
+            file=sys.stderr,
         )
     return 1 if fallen else 0
 

@@ -6,8 +6,6 @@ The events are msgspec structs without garbage-collector tracking: of the small 
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 
@@ -73,7 +71,7 @@ class Answer:
 
     __slots__ = ("calls", "content", "finish_reason", "reasoning", "usage")
 
-    def __init__(self, choices: dict[int, ChoiceState], usage: Any) -> None:
+    def __init__(self, choices: dict[int, ChoiceState], usage: object) -> None:
         first = choices.get(0) or ChoiceState()
         self.content = "".join(first.text)
         self.reasoning = "".join(first.reasoning)

@@ -16,7 +16,7 @@ PACKET = 1400
 
 
 def captured_feeds() -> list[list[bytes]]:
-    """Every openai-chat capture as its feeds, in the order of the file names; empty without the shared folder."""
+    """Every openai-chat capture as its feeds, by file name; empty without the shared folder."""
     captures = SHARED / "captures"
     return [
         feeds_of(path, captures / "chunks" / "openai-chat" / f"{path.stem}.json")

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import deltafold
 from deltafold import DeltafoldError
 from deltafold import reference as reference_engine
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
 Feeds = list[bytes]
 
 
-def engine(name: str) -> Any:
+def engine(name: str) -> ModuleType:
     """The module that holds the engine's names: `native` (else an error) or `reference`."""
     if name == "reference":
         return reference_engine
-    if deltafold.IMPLEMENTATION != name:
+    if name != deltafold.IMPLEMENTATION:
         message = f"the {name} engine could not be loaded: deltafold runs on its {deltafold.IMPLEMENTATION}"
         raise RuntimeError(message)
     return deltafold

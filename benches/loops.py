@@ -1,17 +1,16 @@
 """The loops that a competent user writes by hand today, made as fast as their idea allows.
 
-They are the yardstick: split the bytes at line ends, parse each payload (orjson, or msgspec's typed decoder that
-skips what nobody declared), append the pieces to lists, join at the end. Each is one function on purpose, since
-calls would cost it; each comes with and without one event object for each delta. None checks
+They are the yardstick: split the bytes at line ends, parse each payload (orjson, or msgspec's typed decoder
+that skips what nobody declared), append the pieces to lists, join at the end. Each is one function on
+purpose, since calls would cost it; each comes with and without one event object for each delta. None checks
 identity, endings, limits or UTF-8 outside payloads, which is what deltafold does in addition.
 
-Each takes the feeds of one stream. The fold functions return the `Answer`; the event functions yield the events.
+Each takes the feeds of one stream. The fold functions return the `Answer`, the event functions yield events.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import orjson
@@ -26,6 +25,9 @@ from benches.answers import (
     ToolCallDelta,
     ToolCallStart,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 Event = TextDelta | ReasoningDelta | ToolCallStart | ToolCallDelta | Finish
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import os
 import platform
 from functools import cache
@@ -16,7 +16,7 @@ PACKAGES = ("deltafold", "orjson", "msgspec")
 def description(packages: tuple[str, ...] = PACKAGES) -> str:
     """Processor, cores, Python, versions and the date (UTC)."""
     versions = ", ".join(f"{name} {version(name)}" for name in packages)
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    today = dt.datetime.now(dt.UTC).date().isoformat()
     python = f"{platform.python_implementation()} {platform.python_version()}"
     return f"{processor()}, {os.cpu_count()} cores, {platform.system()}; {python}; {versions}; {today}"
 

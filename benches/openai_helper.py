@@ -1,41 +1,44 @@
-"""openai-python's stream helper, fed the same bytes without a network."""
+"""openai-python's stream helper, fed the same bytes without a network; importing it needs openai."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import httpx
+import openai
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Feeds = list[bytes]
 
 BASE_URL = "http://gateway.invalid/v1"
 
 
-def helper_fold() -> Callable[[list[Feeds]], None] | None:
-    """A function that folds each stream with `client.chat.completions.stream()`; None without openai."""
-    try:
-        import httpx
-        import openai
-    except ImportError:
-        return None
+class Body(httpx.SyncByteStream):
+    """A response body that arrives in these feeds."""
 
-    class Body(httpx.SyncByteStream):
-        def __init__(self, feeds: Feeds) -> None:
-            self.feeds = feeds
+    def __init__(self, feeds: Feeds) -> None:
+        self.feeds = feeds
 
-        def __iter__(self) -> Iterator[bytes]:
-            return iter(self.feeds)
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self.feeds)
 
-    def fold(streams: list[Feeds]) -> None:
-        for feeds in streams:
-            headers = {"content-type": "text/event-stream"}
 
-            def answer(_request: httpx.Request, feeds: Feeds = feeds) -> httpx.Response:
-                return httpx.Response(200, headers=headers, stream=Body(feeds))
+def client_for(feeds: Feeds) -> openai.OpenAI:
+    """A client whose every request is answered with `feeds`."""
 
-            http_client = httpx.Client(transport=httpx.MockTransport(answer))
-            client = openai.OpenAI(api_key="none", base_url=BASE_URL, http_client=http_client)
-            with client.chat.completions.stream(model="any", messages=[]) as stream:
-                for _event in stream:
-                    pass
-                stream.get_final_completion()
+    def answer(_request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=Body(feeds))
 
-    return fold
+    http_client = httpx.Client(transport=httpx.MockTransport(answer))
+    return openai.OpenAI(api_key="none", base_url=BASE_URL, http_client=http_client)
+
+
+def fold(streams: list[Feeds]) -> None:
+    """Fold each stream with `client.chat.completions.stream()`."""
+    for feeds in streams:
+        with client_for(feeds).chat.completions.stream(model="any", messages=[]) as stream:
+            for _event in stream:
+                pass
+            stream.get_final_completion()

@@ -1,7 +1,7 @@
 """Timing: interleaved rounds, medians, ratios within a round.
 
-The contenders of a row run in turn, round after round, so what the machine does meanwhile meets them all. Each
-runs as often in a round as fills about MINIMUM_SECONDS, so that a fast one is not measured by the clock's grain.
+The contenders of a row run in turn, round after round, so what the machine does meanwhile meets them all.
+Each runs as often in a round as fills about MINIMUM_SECONDS, so that none is measured by the clock's grain.
 A ratio is the median of the ratios of the rounds, which stays true where the machine changes its speed.
 """
 

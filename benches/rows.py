@@ -1,21 +1,25 @@
 """The rows of the benchmark table: what is folded, against what, and the ratio that is asked for.
 
-`target` is what the project aims at; `floor` is what CI asserts (None: shown, not asserted). This is the one place
-where either is written. A row that cannot run (no shared folder, no openai) is left out with its reason.
+`target` is what the project aims at; `floor` is what CI asserts (None: shown, not asserted). This is the one
+place where either is written. A row that cannot run (no shared folder, no openai) is left out, with its
+reason.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import importlib
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from benches import loops
 from benches.corpus import captured_feeds
 from benches.engines import Feeds, engine, events_of, fold_of
-from benches.openai_helper import helper_fold
 from benches.rounds import Timing, Work, measure
 from benches.shapes import FRAME_FEEDS, shape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 OURS = "deltafold"
 PACKETS = 16 * 1024
@@ -149,9 +153,10 @@ def captures_with_events(engine_name: str) -> Contest:
 
 
 def against_openai(engine_name: str) -> Contest:
-    theirs = helper_fold()
-    if theirs is None:
-        raise NotHere("openai is not installed")
+    try:
+        theirs = importlib.import_module("benches.openai_helper").fold
+    except ImportError:
+        raise NotHere("openai is not installed") from None
     streams = shape("long-call").feeds(PACKETS)
     ours = fold_of(engine(engine_name))
     contenders: dict[str, Work] = {
@@ -190,12 +195,27 @@ def two_threads(engine_name: str) -> Contest:
 
 ROWS = (
     Row("long call, 16 KiB feeds", functools.partial(shape_folded, "long-call", PACKETS), 30, 5),
-    Row("8 interleaved calls, 16 KiB feeds", functools.partial(shape_folded, "interleaved-calls", PACKETS), 20, 4),
-    Row("text and reasoning, 16 KiB feeds", functools.partial(shape_folded, "text-and-reasoning", PACKETS), 30, 4),
+    Row(
+        "8 interleaved calls, 16 KiB feeds",
+        functools.partial(shape_folded, "interleaved-calls", PACKETS),
+        20,
+        4,
+    ),
+    Row(
+        "text and reasoning, 16 KiB feeds",
+        functools.partial(shape_folded, "text-and-reasoning", PACKETS),
+        30,
+        4,
+    ),
     Row("200 short streams, 16 KiB feeds", functools.partial(shape_folded, "short-streams", PACKETS), 12, 3),
     Row("recorded streams, network cuts", captures_folded, 12, 3),
     Row("recorded streams, one event a delta", captures_with_events, 6, 2),
-    Row("long call, one frame a feed, events", functools.partial(shape_with_events, "long-call", FRAME_FEEDS), 8, 2),
+    Row(
+        "long call, one frame a feed, events",
+        functools.partial(shape_with_events, "long-call", FRAME_FEEDS),
+        8,
+        2,
+    ),
     Row("long call, 64-byte feeds", functools.partial(shape_folded, "long-call", FRAGMENTED), 15, 4),
     Row("long call, openai-python's stream helper", against_openai, 3000, None),
     Row("long call, times a scan for LF", against_scan, 4, None, at_most=True),

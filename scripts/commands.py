@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scripts import checks, environments, interpreters, system
-from scripts.interpreters import Interpreter
 from scripts.shell import ROOT, Failed, run, say, section
+
+if TYPE_CHECKING:
+    from scripts.interpreters import Interpreter
 
 DEMO = Path("examples") / "gateway_blanks_ids.sse"
 ON_FIRST_ONLY = ("tests/journal", "tests/harness", "tests/adapters", "tests/typing", "tests/dev")
@@ -48,8 +51,12 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True)
     commands.add_parser("setup", help="make .venv with the package and all tools")
     commands.add_parser("demo", help="build, install and assemble a recorded stream")
-    tests = commands.add_parser("test", help="cargo test, then pytest on every Python found; more words go to pytest")
-    tests.add_argument("--only-current", action="store_true", help="test on the Python that runs this script alone")
+    tests = commands.add_parser(
+        "test", help="cargo test, then pytest on every Python found; more words go to pytest"
+    )
+    tests.add_argument(
+        "--only-current", action="store_true", help="test on the Python that runs this script alone"
+    )
     commands.add_parser("check", help="linters and type checkers")
     commands.add_parser("bench", help="the benchmark's floors and the instruction counts")
     commands.add_parser("ci", help="all of it, as .ci/run does")
@@ -90,7 +97,7 @@ def demo() -> None:
 
 
 def test(only_current: bool, pytest_words: list[str]) -> None:  # noqa: FBT001 (a flag of the command line)
-    """cargo test, then the wheel on every Python: the full suite on the first, the fold suite on the others."""
+    """Cargo test, then the wheel on every Python: all tests on the first, the fold suite on the others."""
     system.ensure("strace", "postgres")
     with section("cargo test"):
         rust_tests()

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
+import json
 import os
 import shutil
 import tomllib
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from scripts.interpreters import Interpreter
 from scripts.shell import ROOT, Failed, answer, run, say
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from scripts.interpreters import Interpreter
 
 MAIN = ROOT / ".venv"
 OTHERS = ROOT / "target" / "venvs"
 WHEELS = ROOT / "target" / "wheels" / "dev"
-STAMP = "deltafold-requirements"
+STAMP = "deltafold-requirements.json"
+"""What was installed in an environment, and for which Python; kept inside it."""
 
 
 def python_of(venv: Path) -> Path:
@@ -49,20 +54,34 @@ def group_requirements(all_groups: dict[str, list[str | dict[str, str]]], name: 
 
 
 def prepare(venv: Path, interpreter: Interpreter, *groups: str) -> Path:
-    """Make `venv` for `interpreter` with these groups installed, unless it stands already; its Python."""
-    wanted = requirements(*groups)
-    stamp = hashlib.sha256("\n".join([str(interpreter.version), *wanted]).encode()).hexdigest()
-    stamp_path = venv / STAMP
+    """Make `venv`, or take it as it stands, and install what is missing of these groups; its Python."""
     python = python_of(venv)
-    if stamp_path.exists() and stamp_path.read_text(encoding="utf-8") == stamp and answer(python, "-c", "") is not None:
+    wanted = requirements(*groups)
+    installed = installed_before(venv, interpreter)
+    if installed is None:
+        if venv.exists():
+            shutil.rmtree(venv)
+        create(venv, interpreter)
+        installed = []
+    missing = [requirement for requirement in wanted if requirement not in installed]
+    if missing:
+        install(python, *missing)
+        stamp = {"python": list(interpreter.version), "requirements": [*installed, *missing]}
+        (venv / STAMP).write_text(json.dumps(stamp), encoding="utf-8")
+    else:
         say(f"{venv.relative_to(ROOT)}: stands, with Python {'.'.join(map(str, interpreter.version))}")
-        return python
-    if venv.exists():
-        shutil.rmtree(venv)
-    create(venv, interpreter)
-    install(python, *wanted)
-    stamp_path.write_text(stamp, encoding="utf-8")
     return python
+
+
+def installed_before(venv: Path, interpreter: Interpreter) -> list[str] | None:
+    """The requirements that `venv` holds; None where it has to be made anew."""
+    try:
+        stamp = json.loads((venv / STAMP).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if stamp["python"] != list(interpreter.version) or answer(python_of(venv), "-c", "") is None:
+        return None
+    return stamp["requirements"]
 
 
 def create(venv: Path, interpreter: Interpreter) -> None:
@@ -95,7 +114,7 @@ def build_wheel(venv: Path) -> Path:
 
 
 def install_wheel(python: Path, wheel: Path) -> None:
-    """Put the wheel in place of whatever deltafold was there, and see that the native engine loads from it."""
+    """Put the wheel in place of any older one, and see that the native engine loads from it."""
     flag = "--reinstall" if shutil.which("uv") else "--force-reinstall"
     install(python, flag, "--no-deps", wheel)
     probe = "import deltafold as d, sys; print(sys.version.split()[0], d.IMPLEMENTATION, d.__file__)"

@@ -7,11 +7,14 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scripts.shell import answer, say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 OLDEST = (3, 11)
 
@@ -43,7 +46,7 @@ class Interpreter:
 
 
 def supported() -> list[Interpreter]:
-    """One interpreter for each version from OLDEST on, oldest first; that which runs this script before its equals."""
+    """One interpreter for each version from OLDEST on, oldest first; of equals the one that runs this."""
     found: dict[str, Interpreter] = {}
     for path in candidates():
         interpreter = probe(path)
@@ -74,7 +77,9 @@ def candidates() -> Iterator[Path]:
         # A pyenv shim answers for whichever version is selected, or not at all; the versions come below.
         if folder and "shims" not in Path(folder).parts and Path(folder).is_dir():
             yield from sorted(path for path in Path(folder).iterdir() if name.fullmatch(path.name))
-    yield from sorted(Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob("versions/*/bin/python"))
+    yield from sorted(
+        Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob("versions/*/bin/python")
+    )
     yield from uv_managed()
 
 

@@ -8,8 +8,11 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -42,8 +45,13 @@ def run(
     words = [str(word) for word in command]
     say(f"+ {shlex.join(shown(words))}")
     output = subprocess.PIPE if quiet else None
-    done = subprocess.run(  # noqa: S603
-        words, cwd=cwd, env=environment(extra), stdout=output, stderr=subprocess.STDOUT if quiet else None, check=False
+    done = subprocess.run(
+        words,
+        cwd=cwd,
+        env=environment(extra),
+        stdout=output,
+        stderr=subprocess.STDOUT if quiet else None,
+        check=False,
     )
     if done.returncode != 0:
         if quiet:
@@ -55,7 +63,7 @@ def answer(*command: str | Path) -> str | None:
     """What a program prints; None when it cannot be started or fails."""
     words: Sequence[str] = [str(word) for word in command]
     try:
-        done = subprocess.run(  # noqa: S603
+        done = subprocess.run(
             words, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=60, check=False
         )
     except (OSError, subprocess.TimeoutExpired):

@@ -39,7 +39,16 @@ def ensure(*programs: str) -> bool:
         answer("apt-get", "update", "--quiet")
         packages = [PACKAGES[program] for program in missing]
         quiet = {"DEBIAN_FRONTEND": "noninteractive"}
-        run("apt-get", "install", "--yes", "--quiet", "--no-install-recommends", *packages, extra=quiet, quiet=True)
+        run(
+            "apt-get",
+            "install",
+            "--yes",
+            "--quiet",
+            "--no-install-recommends",
+            *packages,
+            extra=quiet,
+            quiet=True,
+        )
         missing = [program for program in programs if not has(program)]
     for program in missing:
         say(f"{program} is not on this machine (Debian: apt-get install {PACKAGES[program]})")
