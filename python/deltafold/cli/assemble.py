@@ -62,7 +62,7 @@ def completion_lines(name: str, completion: Completion, width: int) -> list[str]
     lines = [escape(name), "  " + " · ".join(escape(fact) for fact in facts if fact)]
     if (error := completion.error) is not None:
         place = "" if error.frame is None else f" (frame {error.frame}, byte {error.offset})"
-        lines.append(f"  {type(error).__name__}, {error.kind}{place}: {shortened(str(error), width)}")
+        lines.append(f"  {type(error).__name__}, {error.kind}{place}: {shortened(error.message, width)}")
     for choice in completion.choices:
         lines += choice_lines(completion, choice, width)
     if not completion.choices:

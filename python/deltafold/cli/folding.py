@@ -90,6 +90,8 @@ def assembled(file: BinaryIO, options: argparse.Namespace) -> Completion:
     try:
         return deltafold.assemble(chunks_of(file), wire=options.wire, policy=policy, malformed=malformed)
     except deltafold.DeltafoldError as error:
+        if error.partial is None:
+            raise
         return error.partial
 
 

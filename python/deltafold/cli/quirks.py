@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from deltafold.cli import folding
 from deltafold.cli.terminal import ascii_json, escape, shortened, table
+from deltafold.quirks import QUIRKS
 
 if TYPE_CHECKING:
     import argparse
@@ -41,7 +42,7 @@ def shown(folded: Folded) -> list[str]:
     found = folded.completion.quirks
     lines = [escape(folded.name), *summary_lines(folded.completion)]
     if found:
-        lines += ["  meaning", *table([[quirk.kind, meaning(quirk.kind)] for quirk in found], "    ")]
+        lines += ["  meaning and effect", *table([explained(quirk.kind) for quirk in found], "    ")]
     return lines
 
 
@@ -58,6 +59,12 @@ def cells(quirk: Quirk) -> list[str]:
     places = [quirk.frame, quirk.choice, quirk.call]
     texts = ["-" if place is None else str(place) for place in places]
     return [quirk.kind, str(quirk.count), *texts, shortened(quirk.detail or "", DETAIL_WIDTH)]
+
+
+def explained(kind: str) -> list[str]:
+    """A kind and what the table of kinds says of it."""
+    known = QUIRKS.get(kind)
+    return [kind, "" if known is None else f"{known.meaning}; {known.effect}"]
 
 
 def json_line(folded: Folded) -> list[str]:
