@@ -42,9 +42,7 @@ def bars(title: str, values: list[tuple[str, float]], ours: frozenset[str]) -> s
         y = TOP + ROW * row
         kind = "ours" if label in ours else "others"
         parts.append(text(LABELS - 10, y + 15, label, "", anchor="end"))
-        parts.append(
-            f'<rect class="{kind}" x="{LABELS}" y="{y + 2}" width="{at(value) - LABELS:.1f}" height="18" rx="2"/>'
-        )
+        parts.append(bar(LABELS, y + 2, at(value) - LABELS, kind))
         parts.append(text(at(value) + 6, y + 15, f"{value:.3g}", "quiet"))
     return document(height, parts)
 
@@ -76,6 +74,10 @@ def line(title: str, values: list[tuple[str, float]]) -> str:
 
 def text(x: float, y: float, content: str, kind: str, *, anchor: str = "start") -> str:
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(content)}</text>'
+
+
+def bar(x: float, y: float, width: float, kind: str) -> str:
+    return f'<rect class="{kind}" x="{x}" y="{y}" width="{width:.1f}" height="18" rx="2"/>'
 
 
 def rule(x1: float, y1: float, x2: float, y2: float) -> str:

@@ -11,7 +11,6 @@ import functools
 import sys
 
 import deltafold
-
 from benches import chart, report
 from benches.engines import engine
 from benches.feeds import RepeatedStream
@@ -43,7 +42,9 @@ def main() -> int:
     ]
     print("\n".join(lines))
     if options.write:
-        report.write_block("growth", [*lines, "", "![Time a chunk over the length of the stream](growth.svg)"])
+        report.write_block(
+            "growth", [*lines, "", "![Time a chunk over the length of the stream](growth.svg)"]
+        )
         title = "Time a chunk, by the length of the stream (µs)"
         report.write_chart("growth.svg", chart.line(title, [(f"{s:,}", v) for s, v in microseconds.items()]))
     return 0

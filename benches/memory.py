@@ -12,16 +12,18 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import deltafold
-
 from benches import report
 from benches.engines import engine
 from benches.feeds import RepeatedStream
 from benches.machine import description
 from benches.shapes import Gateway
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ASSEMBLERS = 10_000
 IDLE_AIM = 1024
@@ -56,20 +58,29 @@ def in_own_process(name: str, engine_name: str) -> dict[str, float]:
 
 
 def table(figures: dict[str, dict[str, float]], engine_name: str) -> list[str]:
-    fresh, waiting, peak = figures["fresh"], figures["waiting"], figures["peak"]
+    peak = figures["peak"]
+    beside = peak["text"] + peak["frame"]
+    waiting_text = figures["waiting"]["text"]
+    rows = [
+        (f"one of {ASSEMBLERS:,} assemblers that got nothing yet", figures["fresh"]["each"], IDLE_AIM),
+        (
+            f"one of {ASSEMBLERS:,} in the middle of a call, beside its text ({waiting_text:.0f} bytes)",
+            figures["waiting"]["each"] - waiting_text,
+            IDLE_AIM,
+        ),
+        (
+            f"peak over {peak['bytes'] / 1e6:.0f} MB, beside text ({peak['text'] / 1e6:.1f} MB) and largest frame",
+            peak["peak"] - beside,
+            PEAK_AIM,
+        ),
+        ("the same, the Completion made and held", peak["closed"] - beside, None),
+    ]
     return [
         f"{description()}; {engine_name} engine.",
         "",
-        "| what | measured | aim |",
+        "| what | bytes | aim |",
         "|---|---:|---:|",
-        f"| one of {ASSEMBLERS:,} assemblers that got nothing yet | {fresh['each']:.0f} bytes | {IDLE_AIM} bytes |",
-        f"| one of {ASSEMBLERS:,} in the middle of a call, beside its text of {waiting['text']:.0f} bytes "
-        f"| {waiting['each'] - waiting['text']:.0f} bytes | {IDLE_AIM} bytes |",
-        f"| peak over a stream of {peak['bytes'] / 1e6:.0f} MB, beside its text of {peak['text'] / 1e6:.1f} MB "
-        f"and largest frame | {(peak['peak'] - peak['text'] - peak['frame']) / KIB:.0f} KiB "
-        f"| {PEAK_AIM // KIB} KiB |",
-        f"| the same with the Completion made and held | {(peak['closed'] - peak['text'] - peak['frame']) / KIB:.0f} "
-        "KiB | |",
+        *(f"| {what} | {size:,.0f} | {'' if aim is None else f'{aim:,}'} |" for what, size, aim in rows),
     ]
 
 
@@ -141,7 +152,11 @@ def status(field: str) -> int:
     return int(found.group(1)) * KIB
 
 
-MEASUREMENTS: dict[str, Callable[[str], dict[str, float]]] = {"fresh": fresh, "waiting": waiting, "peak": peak}
+MEASUREMENTS: dict[str, Callable[[str], dict[str, float]]] = {
+    "fresh": fresh,
+    "waiting": waiting,
+    "peak": peak,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

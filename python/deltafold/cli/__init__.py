@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser_for(given: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser that these arguments need: with one sub-command where its name comes first, else with all."""
+    """The parser for these arguments: with one sub-command where its name comes first, else with all."""
     parser = argparse.ArgumentParser(
         prog="deltafold", description="Streamed answers of language models, folded to exact tool calls."
     )

@@ -72,7 +72,11 @@ def completion_lines(name: str, completion: Completion, width: int) -> list[str]
 
 def choice_lines(completion: Completion, choice: Choice, width: int) -> list[str]:
     """One choice: its texts, then its calls."""
-    reason = "no finish reason" if choice.finish_reason is None else f"finish reason {escape(choice.finish_reason)}"
+    reason = (
+        "no finish reason"
+        if choice.finish_reason is None
+        else f"finish reason {escape(choice.finish_reason)}"
+    )
     lines = [f"  choice {choice.index}: {reason}"]
     for label, text in (
         ("reasoning", choice.reasoning),
@@ -91,7 +95,11 @@ def call_lines(completion: Completion, choice: Choice, call: ToolCall, width: in
     name = escape(call.name) or "(no name)"
     identity = f"{escape(call.id) or '(no id)'}{'' if call.id_source == 'wire' else f' ({call.id_source})'}"
     kind = "" if call.kind == "function" else f" {call.kind}"
-    verdict = "executable" if call.executable else f"NOT executable: {'; '.join(objections(completion, choice, call))}"
+    verdict = (
+        "executable"
+        if call.executable
+        else f"NOT executable: {'; '.join(objections(completion, choice, call))}"
+    )
     head = [f"call {call.position}{kind}", name, identity, call.status, verdict]
     return [*table([head], "    "), f"      {shortened(call.arguments, width) or '(no arguments)'}"]
 

@@ -49,11 +49,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """The arguments that every folding sub-command takes."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="a recorded stream; - is standard input")
     parser.add_argument("--json", action="store_true", help="one JSON object a line for each FILE")
-    parser.add_argument("--wire", choices=WIRES, default="auto", help="name the wire instead of finding it out")
     parser.add_argument(
-        "--policy", choices=("default", "harness"), default="default", help="harness: as DeepSeek Harness folds"
+        "--wire", choices=WIRES, default="auto", help="name the wire instead of finding it out"
     )
-    parser.add_argument("--skip-malformed", action="store_true", help="pass over payloads that are no JSON object")
+    parser.add_argument(
+        "--policy",
+        choices=("default", "harness"),
+        default="default",
+        help="harness: as DeepSeek Harness folds",
+    )
+    parser.add_argument(
+        "--skip-malformed", action="store_true", help="pass over payloads that are no JSON object"
+    )
 
 
 def run_over(options: argparse.Namespace, show: Callable[[Folded], list[str]]) -> int:

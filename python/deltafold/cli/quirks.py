@@ -1,4 +1,4 @@
-"""`deltafold quirks FILE...`: the departures from the wire's documentation that a recorded stream shows (Q1)."""
+"""`deltafold quirks FILE...`: where a recorded stream departs from its wire's documentation (Q1)."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Controls (C0, DEL, C1), format characters (bidirectional overrides, zero widths), surrogates, separators."""
+"""Controls (C0, DEL, C1), format characters (overrides, zero widths), surrogates, separators."""
 
 SHORT_ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
