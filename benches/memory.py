@@ -52,13 +52,14 @@ def main() -> int:
 def in_own_process(name: str, engine_name: str) -> dict[str, float]:
     """The figures of one measurement, from a fresh interpreter."""
     command = [sys.executable, "-m", "benches.memory", "--engine", engine_name, "--measure", name]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     figures: dict[str, float] = json.loads(done.stdout)
     return figures
 
 
 def table(figures: dict[str, dict[str, float]], engine_name: str) -> list[str]:
     peak = figures["peak"]
+    megabytes, text_megabytes = peak["bytes"] / 1e6, peak["text"] / 1e6
     beside = peak["text"] + peak["frame"]
     waiting_text = figures["waiting"]["text"]
     rows = [
@@ -69,7 +70,7 @@ def table(figures: dict[str, dict[str, float]], engine_name: str) -> list[str]:
             IDLE_AIM,
         ),
         (
-            f"peak over {peak['bytes'] / 1e6:.0f} MB, beside text ({peak['text'] / 1e6:.1f} MB) and largest frame",
+            f"peak over {megabytes:.0f} MB, beside text ({text_megabytes:.1f} MB) and largest frame",
             peak["peak"] - beside,
             PEAK_AIM,
         ),

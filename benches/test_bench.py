@@ -1,4 +1,4 @@
-"""pytest-benchmark cases, for work on one shape: `python -m pytest benches -k long-call --benchmark-compare`."""
+"""pytest-benchmark cases, for work on one shape: `python -m pytest benches -k long-call`."""
 
 from __future__ import annotations
 

@@ -120,7 +120,8 @@ def install_wheel(python: Path, wheel: Path) -> None:
     probe = "import deltafold as d, sys; print(sys.version.split()[0], d.IMPLEMENTATION, d.__file__)"
     told = answer(python, "-W", "error", "-c", probe)
     if told is None:
-        raise Failed(f"deltafold cannot be imported by {python} without a warning")
+        run(python, "-W", "error", "-c", probe)
+        raise Failed(f"deltafold cannot be imported by {python}")
     version, engine, location = told.split(maxsplit=2)
     if engine != "native" or "site-packages" not in location:
         raise Failed(f"the installed wheel serves the {engine} engine from {location.strip()}")

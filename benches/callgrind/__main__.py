@@ -1,9 +1,9 @@
-"""`python -m benches.callgrind`: count the instructions that fixed inputs take, and compare with the kept counts.
+"""`python -m benches.callgrind`: count the instructions of fixed inputs, and compare with the kept counts.
 
-The example `fold` of the core crate (rust/core/examples/fold.rs) folds a file in feeds of a given size, a given
-number of times. Each input runs once and three times; half of the difference is one fold, free of the start of
-the process. Exit code 1 where a count grew by more than 3 %, or a count or an input is new; `--write` keeps
-what is counted. Counts of another compiler than the kept ones' are shown and decide nothing.
+The example `fold` of the core crate (rust/core/examples/fold.rs) folds files in feeds of a given size, a
+given number of times. Each input runs once and three times; half of the difference is one fold, free of the
+start of the process. Exit code 1 where a count grew by more than 3 %, or an input is new or gone; `--write`
+keeps what is counted. Counts of another compiler than the kept ones' are shown and decide nothing.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main() -> int:
         "--example",
         "fold",
     ]
-    subprocess.run(build, cwd=ROOT, check=True)  # noqa: S603
+    subprocess.run(build, cwd=ROOT, check=True)
     FOLDER.mkdir(parents=True, exist_ok=True)
     compiler = subprocess.run(
         ["rustc", "--version"], capture_output=True, text=True, check=True
@@ -79,12 +79,12 @@ def compare(compiler: str, counted: dict[str, int]) -> int:
 
 def one_fold(name: str, size: int) -> int:
     """Instructions of one fold of all streams of a shape."""
-    files = written(name, size)
+    files = written(name)
     few, many = (instructions(files, size, repeats) for repeats in REPEATS)
     return (many - few) // (REPEATS[1] - REPEATS[0])
 
 
-def written(name: str, size: int) -> list[Path]:
+def written(name: str) -> list[Path]:
     """The streams of a shape as files."""
     paths = []
     for number, stream in enumerate(shape(name).streams):
@@ -99,7 +99,7 @@ def instructions(files: list[Path], size: int, repeats: int) -> int:
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", FOLD]
     words = [str(word) for word in (*command, "--feed", size, "--repeat", repeats, *files)]
     # A fixed environment: its size would move the stack, and with it the count a little.
-    done = subprocess.run(words, env={"PATH": os.environ["PATH"]}, capture_output=True, text=True, check=True)  # noqa: S603
+    done = subprocess.run(words, env={"PATH": os.environ["PATH"]}, capture_output=True, text=True, check=True)
     found = re.search(r"Collected\s*:\s*(\d+)", done.stderr)
     if found is None:
         raise RuntimeError(f"callgrind gave no count: {done.stderr}")

@@ -50,7 +50,7 @@ def measured(rounds: int) -> dict[str, Any]:
         environments.install(python, "--upgrade", "--requirement", REQUIREMENTS)
         environments.install_wheel(python, environments.build_wheel(VENV))
     command = [str(python), "-m", "benches.peers.measure", "--rounds", str(rounds)]
-    done = subprocess.run(command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, check=True)  # noqa: S603
+    done = subprocess.run(command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, check=True)
     figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return figures
 

@@ -72,8 +72,9 @@ def test_version() -> None:
 
 def test_only_the_command_asked_for_is_imported() -> None:
     code = (
-        "import sys\nfrom deltafold.cli import main\ntry:\n    main(['quirks', '--help'])\nexcept SystemExit:\n"
-        "    pass\nprint('\\n'.join(sorted(sys.modules)))"
+        "import sys\nfrom deltafold.cli import main\n"
+        "try:\n    main(['quirks', '--help'])\nexcept SystemExit:\n    pass\n"
+        "print('\\n'.join(sorted(sys.modules)))"
     )
     modules = run(code=code).stdout.decode().splitlines()
     assert "deltafold.cli.quirks" in modules
