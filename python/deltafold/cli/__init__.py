@@ -62,7 +62,7 @@ def parser_for(given: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="deltafold", description="Streamed answers of language models, folded to exact tool calls."
     )
-    parser.add_argument("--version", action="version", version=version_line())
+    parser.add_argument("--version", action=ShowVersion, nargs=0, help="show version and engine")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     wanted = given[:1] if given and given[0] in COMMANDS else COMMANDS
     for name in wanted:
@@ -72,8 +72,26 @@ def parser_for(given: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
-def version_line() -> str:
-    """Version and engine."""
-    from importlib import metadata  # noqa: PLC0415 (slow to import, needed for one option)
+class ShowVersion(argparse.Action):
+    """`--version`: the version and the engine; looked up only when asked for."""
 
-    return f"deltafold {metadata.version('deltafold')}"
+    def __call__(self, parser: argparse.ArgumentParser, *_rest: object) -> None:
+        """Print them and exit."""
+        import deltafold  # noqa: PLC0415 (needed for this option alone)
+
+        try:
+            version = metadata_version()
+        except LookupError:
+            version = "(not installed)"
+        sys.stdout.write(f"deltafold {version}, {deltafold.IMPLEMENTATION} engine\n")
+        parser.exit()
+
+
+def metadata_version() -> str:
+    """The version of the installed package; LookupError where it runs from a source tree."""
+    from importlib import metadata  # noqa: PLC0415 (slow to import)
+
+    try:
+        return metadata.version("deltafold")
+    except metadata.PackageNotFoundError as error:
+        raise LookupError from error
