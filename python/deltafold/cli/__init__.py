@@ -24,10 +24,18 @@ BROKEN_PIPE = 141
 INTERRUPTED = 130
 
 
+class Subparsers(Protocol):
+    """What a sub-command needs of argparse's sub-parsers."""
+
+    def add_parser(self, name: str, *, help: str, description: str) -> argparse.ArgumentParser:  # noqa: A002
+        """Add a parser of that name."""
+        ...
+
+
 class Command(Protocol):
     """What a module of a sub-command has."""
 
-    def register(self, subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    def register(self, subparsers: Subparsers) -> None:
         """Add the parser of the sub-command."""
         ...
 
