@@ -71,3 +71,22 @@ def partial(text: str) -> Any:  # noqa: ANN401
     return certain_value(text)
 
 
+
+
+def integer(text: str) -> int:
+    """Give the integer that a JSON number is, of any length."""
+    from deltafold.reference.json import exact_integer  # noqa: PLC0415
+
+    return exact_integer(text)
+
+
+def digits(number: int) -> str:
+    """Give the JSON number that an integer is, of any length."""
+    try:
+        return str(int(number))
+    except ValueError:  # longer than Python writes in one go
+        if number < 0:
+            return "-" + digits(-number)
+        places = number.bit_length() * 3 // 20
+        high, low = divmod(number, 10**places)
+        return digits(high) + digits(low).zfill(places)

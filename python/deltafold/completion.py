@@ -28,20 +28,6 @@ class Quirk(ByValue):
     call: int | None
     detail: str
 
-    def _compared(self) -> tuple[object, ...]:
-        return (self.kind, self.count, self.frame, self.choice, self.call)
-
-    def __eq__(self, other: object) -> bool:
-        """Compare everything but the detail."""
-        if type(other).__name__ != "Quirk":
-            return NotImplemented
-        names = ("kind", "count", "frame", "choice", "call")
-        return self._compared() == tuple(getattr(other, name, None) for name in names)
-
-    def __hash__(self) -> int:
-        """Hash what is compared."""
-        return hash(("Quirk", *self._compared()))
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ToolCall(ByValue):
