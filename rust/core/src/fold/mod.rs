@@ -180,21 +180,22 @@ impl Fold {
             Record::Text { kind, choice: slot, start, end } => {
                 let choice = choice(*slot)?;
                 match kind {
-                    TextKind::Content => {
-                        Event::TextDelta(choice.index, choice.content.text.get(*start..*end)?)
-                    }
+                    TextKind::Content => Event::TextDelta(choice.index, choice.content.text.get(*start..*end)?),
                     TextKind::Reasoning => {
                         Event::ReasoningDelta(choice.index, choice.reasoning.text.get(*start..*end)?)
                     }
-                    TextKind::Refusal => {
-                        Event::RefusalDelta(choice.index, choice.refusal.text.get(*start..*end)?)
-                    }
+                    TextKind::Refusal => Event::RefusalDelta(choice.index, choice.refusal.text.get(*start..*end)?),
                 }
             }
             Record::Start { choice: slot, call } => {
                 let of = choice(*slot)?.calls.get(*call)?;
                 let id = of.ended.as_ref().map_or(&of.id, |ended| &ended.id);
-                Event::ToolCallStart(choice(*slot)?.index, *call, id, of.ended.as_ref().map_or(&of.name, |ended| &ended.name))
+                Event::ToolCallStart(
+                    choice(*slot)?.index,
+                    *call,
+                    id,
+                    of.ended.as_ref().map_or(&of.name, |ended| &ended.name),
+                )
             }
             Record::Arguments { choice: slot, call, start, end } => {
                 let text = choice(*slot)?.calls.get(*call)?.arguments().get(*start..*end)?;

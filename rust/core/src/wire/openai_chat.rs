@@ -108,7 +108,11 @@ impl Reader<'_> {
         if node.kind != Kind::Number {
             return self.wrong_type("created");
         }
-        let is_zero = self.slice(&node).iter().take_while(|&&byte| !matches!(byte, b'e' | b'E')).all(|byte| matches!(byte, b'0' | b'.' | b'-'));
+        let is_zero = self
+            .slice(&node)
+            .iter()
+            .take_while(|&&byte| !matches!(byte, b'e' | b'E'))
+            .all(|byte| matches!(byte, b'0' | b'.' | b'-'));
         if !is_zero {
             self.ops.push(Op::Created(Span::of(&node)));
         }
@@ -137,7 +141,8 @@ impl Reader<'_> {
     }
 
     fn choice(&mut self, choice: u32) {
-        let (mut index, mut delta, mut finish, mut logprobs, mut message, mut text) = (None, None, None, None, None, None);
+        let (mut index, mut delta, mut finish, mut logprobs, mut message, mut text) =
+            (None, None, None, None, None, None);
         let mut kept = [None; KEPT.len()];
         for (name, value) in members(self.bytes, self.tape, choice) {
             let slot = match &*name {
