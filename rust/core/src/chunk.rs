@@ -68,9 +68,7 @@ impl<'a> View<'a> {
     #[inline]
     pub(crate) fn text(&self, span: Span) -> (&'a [u8], u8) {
         match self.holes.get(usize::from(span.hole)) {
-            Some(&Text::Decoded(start, end)) => {
-                (self.decoded.get(start as usize..end as usize).unwrap_or_default(), 0)
-            }
+            Some(&Text::Decoded(start, end)) => (self.decoded.get(start as usize..end as usize).unwrap_or_default(), 0),
             Some(&Text::Raw(flags)) => (self.raw(span), flags),
             None => (self.raw(span), span.flags),
         }
