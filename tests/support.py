@@ -1,6 +1,6 @@
 """What all tests share: where the shared folder is, which engines there are, and how input is cut.
 
-Nothing here imports an engine when it is imported: `engine_of` does, so that a test of one engine does not need
+Nothing here imports an engine when it is imported: `engine_of` does, so that tests of one engine do not need
 the other one.
 """
 

@@ -88,8 +88,12 @@ def other(source: Random) -> EventParts:
 
 
 EVENTS: dict[Callable[[Random], EventParts], int] = {
-    **{block_start: 30, block_goes_on: 45, block_stop: 10},
-    **{message_delta: 7, message_start: 3, other: 5},
+    block_start: 30,
+    block_goes_on: 45,
+    block_stop: 10,
+    message_delta: 7,
+    message_start: 3,
+    other: 5,
 }
 """What comes how often."""
 

@@ -6,20 +6,20 @@ from random import Random
 from typing import Any
 
 from tests.differential.pools import (
-    INDEXES,
-    IDS,
-    NAMES,
-    FRAGMENTS,
-    ODD_ARGUMENTS,
-    TEXTS,
-    REASONS,
-    ROLES,
     DETAILS,
-    LOGPROBS,
-    USAGES,
     ERRORS,
     EXTRAS,
+    FRAGMENTS,
+    IDS,
+    INDEXES,
+    LOGPROBS,
+    NAMES,
+    ODD_ARGUMENTS,
+    REASONS,
+    ROLES,
+    TEXTS,
     TOP,
+    USAGES,
 )
 from tests.differential.text import Pairs, write
 

@@ -107,8 +107,14 @@ def other(source: Random) -> EventParts:
 
 
 EVENTS: dict[Callable[[Random], EventParts], int] = {
-    **{item_event: 30, arguments_delta: 30, arguments_done: 10, text_event: 15},
-    **{annotation: 3, failure: 2, created: 3, other: 7},
+    item_event: 30,
+    arguments_delta: 30,
+    arguments_done: 10,
+    text_event: 15,
+    annotation: 3,
+    failure: 2,
+    created: 3,
+    other: 7,
 }
 """What comes how often."""
 

@@ -116,11 +116,28 @@ def test_snapshot(engine: Any) -> None:
 
 
 PARTIALS: dict[str, Any] = {
-    **{"": None, " ": None, "{": {}, '{"a': {}, '{"a"': {}, '{"a":': {}, '{"a":1': {}, '{"a":1,': {"a": 1}},
-    **{'{"a":1}': {"a": 1}, '{"a":"x': {"a": "x"}, '{"a":"x\\': {"a": "x"}, '{"a":"x\\u00': {"a": "x"}},
-    **{'{"a":"x\\n': {"a": "x\n"}, '{"a":tru': {}, '{"a":true': {"a": True}, '{"a":[1,2': {"a": [1]}},
-    **{'{"a":[1,"b': {"a": [1, "b"]}, '{"a":{"b":{"c":"d': {"a": {"b": {"c": "d"}}}, '{"a":-': {}},
-    **{'{"a":1,"a":"y': {"a": "y"}, '{"a":"\\ud83d': {"a": ""}, '{"a":"\\ud83d\\ude00': {"a": "😀"}},
+    "": None,
+    " ": None,
+    "{": {},
+    '{"a': {},
+    '{"a"': {},
+    '{"a":': {},
+    '{"a":1': {},
+    '{"a":1,': {"a": 1},
+    '{"a":1}': {"a": 1},
+    '{"a":"x': {"a": "x"},
+    '{"a":"x\\': {"a": "x"},
+    '{"a":"x\\u00': {"a": "x"},
+    '{"a":"x\\n': {"a": "x\n"},
+    '{"a":tru': {},
+    '{"a":true': {"a": True},
+    '{"a":[1,2': {"a": [1]},
+    '{"a":[1,"b': {"a": [1, "b"]},
+    '{"a":{"b":{"c":"d': {"a": {"b": {"c": "d"}}},
+    '{"a":-': {},
+    '{"a":1,"a":"y': {"a": "y"},
+    '{"a":"\\ud83d': {"a": ""},
+    '{"a":"\\ud83d\\ude00': {"a": "😀"},
 }
 
 
@@ -167,3 +184,17 @@ def test_to_message_of_a_choice(engine: Any) -> None:
     found = engine.assemble(f"data: {json.dumps({'choices': choices})}\n\ndata: [DONE]\n\n".encode())
     assert (found.to_message()["content"], found.to_message(3)["content"]) == ("a", "b")
     assert found.to_message(choice=3) == found.to_message(3)
+
+
+def test_wrong_type_names_the_member(engine: Any) -> None:
+    """The detail of a quirk is for people: it says which member it was (P4)."""
+    found = run(engine, [vectors()["openai-chat/wrong-type-refusal"].body]).completion
+    (quirk,) = found.quirks
+    assert "refusal" in quirk.detail
+
+
+def test_message_of_responses_is_the_list_of_input_items(engine: Any) -> None:
+    items = run(engine, [vectors()["openai-responses/other-items-are-blocks"].body]).completion.to_message()
+    assert [item["type"] for item in items] == ["web_search_call", "function_call", "message"]
+    call = items[1]
+    assert (call["call_id"], call["name"], call["arguments"]) == ("c1", "f", '{"a":1}')
