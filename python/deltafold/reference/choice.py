@@ -19,7 +19,7 @@ TEXTS = ("reasoning", "content", "refusal")
 
 
 class ChoiceState:
-    """Texts, calls and kept members of one choice. `router` and the extras are set by the fold that opens it."""
+    """Texts, calls and kept members of one choice; the fold that opens it sets `router` and the extras."""
 
     __slots__ = (
         "calls",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from deltafold.errors import DeltafoldError
     from deltafold.policy import Limits, Policy
     from deltafold.reference.emitter import Emitter
+    from deltafold.reference.extras import ReportLone
     from deltafold.reference.place import Place
 
 
@@ -55,7 +56,9 @@ class Fold:
             if len(self.choices) >= self.limits.choices:
                 raise self.place.limit("choices", self.limits.choices, "choices in the response")
             choice = self.choices[index] = ChoiceState(index)
-            choice.router = Router(self.policy, choice.calls, lambda delta, held: self._open(choice, delta, held=held))
+            choice.router = Router(
+                self.policy, choice.calls, lambda delta, held: self._open(choice, delta, held=held)
+            )
             choice.extra = Extras(self.budget, self.place, self._lone_reporter(index))
             choice.logprobs = Extras(self.budget, self.place, self._lone_reporter(index))
         return choice
@@ -84,10 +87,10 @@ class Fold:
             part.append(visible)
         self.emitter.delta(kind, choice.index, visible)
 
-    def take_origin(self, response_id: str | None, model: str | None, created: float | None) -> None:
+    def take_origin(self, response_id: str, model: str, created: float | None) -> None:
         """Take the first non-empty id and model, and the first creation time that is not zero (X5)."""
-        self.id = self.id or self.clean(response_id or "") or None
-        self.model = self.model or self.clean(model or "") or None
+        self.id = self.id or self.clean(response_id) or None
+        self.model = self.model or self.clean(model) or None
         self.created = self.created or created or None
 
     def clean(self, text: str, choice: int | None = None, call: int | None = None) -> str:
@@ -112,7 +115,9 @@ class Fold:
         if not reason:
             return
         if choice.finish_reason not in {None, reason}:
-            self.quirks.report("finish-repeated", choice.index, detail=f"{choice.finish_reason}, then {reason}")
+            self.quirks.report(
+                "finish-repeated", choice.index, detail=f"{choice.finish_reason}, then {reason}"
+            )
         if choice.finish_reason != reason:
             self.emitter.put(Finish(choice.index, reason))
         if choice.finish_reason is None:
@@ -124,8 +129,11 @@ class Fold:
         self.usage = usage
         self.emitter.put(Usage(usage))
 
-    def _lone_reporter(self, choice: int | None, call: int | None = None) -> Any:  # noqa: ANN401
-        return lambda lone: self.quirks.report("lone-surrogate", choice, call, count=lone)
+    def _lone_reporter(self, choice: int | None, call: int | None = None) -> ReportLone:
+        def report(lone: int) -> None:
+            self.quirks.report("lone-surrogate", choice, call, count=lone)
+
+        return report
 
     def note_late(self, choice: ChoiceState) -> None:
         """Report a delta that comes in a later frame than the finish reason, once a frame (E1)."""
@@ -256,7 +264,11 @@ class Fold:
             self._start(choice, call, call_id)
         ended = tool_call(self, choice, call)
         call.status = ended.status
-        if call.kind != "custom" and ended.status != "complete" and repeated_suffix(call.arguments, call.depth):
+        if (
+            call.kind != "custom"
+            and ended.status != "complete"
+            and repeated_suffix(call.arguments, call.depth)
+        ):
             self.quirks.report("arguments-repeated", choice.index, call.position)
         self.emitter.put(ToolCallEnd(choice.index, call.position, ended))
 
@@ -310,7 +322,9 @@ class Fold:
         if not call.held:
             return
         call.held = False
-        earlier = [other for other in choice.calls[: call.position] if other.id == call.id and not other.dropped]
+        earlier = [
+            other for other in choice.calls[: call.position] if other.id == call.id and not other.dropped
+        ]
         if any(other.name == call.name and other.arguments == call.arguments for other in earlier):
             call.dropped = True
             self.quirks.report("call-repeated", choice.index, call.position)

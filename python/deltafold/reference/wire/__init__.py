@@ -30,7 +30,8 @@ class Wire(Protocol):
 
     @staticmethod
     def owns(payload: dict[str, Any], kind: str) -> bool:
-        """Whether a payload decides for this wire; `kind` is its type or, without one, the event name (W1)."""
+        """Whether a payload decides for this wire; `kind` is its type, else the event name (W1)."""
+        ...
 
     def fold(self, document: Document, event: str) -> None:
         """Fold one payload; the wire's terminal event marks the fold (P1)."""
@@ -43,6 +44,7 @@ class Wire(Protocol):
 
     def blocks(self) -> list[dict[str, Any]]:
         """Give the blocks as they stand."""
+        ...
 
 
 WIRES: dict[str, type[Wire]] = {wire.name: wire for wire in (OpenAIChat, OpenAIResponses, AnthropicMessages)}

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from deltafold._json import JsonObject, is_object
 from deltafold.reference import json
 from deltafold.reference.build import tool_call
 from deltafold.reference.call import ToolDelta
 from deltafold.reference.extras import Extras
 from deltafold.reference.text import Text, clean_value, weigh
-from deltafold.reference.wire.members import arguments_of, identity_of, index_of, remark, typed
+from deltafold.reference.wire.members import arguments_of, identity_of, index_of, object_in, remark, string_in
 
 if TYPE_CHECKING:
     from deltafold.reference.call import Call
     from deltafold.reference.choice import ChoiceState
     from deltafold.reference.fold import Fold
     from deltafold.reference.json import Document
-    from deltafold.reference.wire.members import JsonObject
 
 DECIDING = frozenset(
     f"{subject}_{verb}" for subject in ("message", "content_block") for verb in ("start", "delta", "stop")
@@ -113,20 +113,20 @@ class AnthropicMessages:
     # the message
 
     def _message_start(self, document: Document, choice: ChoiceState) -> None:  # noqa: ARG002
-        message = typed(document.value, "message", dict, "", self._report)
+        message = object_in(document.value, "message", "", self._report)
         if message is None:
             return
         if not self._started:
             self._started = True
-            identity = [typed(message, name, str, "message", self._report) for name in ("id", "model")]
-            self._fold.take_origin(*identity, None)
+            response_id = string_in(message, "id", "message", self._report)
+            self._fold.take_origin(response_id, string_in(message, "model", "message", self._report), None)
             self._keep(message)
         self._take_usage(message, "message")
 
     def _message_delta(self, document: Document, choice: ChoiceState) -> None:
         payload = document.value
-        delta = typed(payload, "delta", dict, "", self._report) or {}
-        reason = typed(delta, "stop_reason", str, "delta", self._report)
+        delta = object_in(payload, "delta", "", self._report) or {}
+        reason = string_in(delta, "stop_reason", "delta", self._report)
         if reason:
             self._fold.finish_reason(choice, reason)
         self._keep(delta)
@@ -142,7 +142,7 @@ class AnthropicMessages:
 
     def _take_usage(self, parent: JsonObject, path: str) -> None:
         """Lay each later non-null member over what stands."""
-        usage = typed(parent, "usage", dict, path, self._report)
+        usage = object_in(parent, "usage", path, self._report)
         if not usage:
             return
         usage = self._fold.clean_kept(usage)
@@ -162,13 +162,13 @@ class AnthropicMessages:
     def _block_start(self, document: Document, choice: ChoiceState) -> None:
         payload = document.value
         index = self._index(payload)
-        start = typed(payload, "content_block", dict, "", self._report)
+        start = object_in(payload, "content_block", "", self._report)
         if start is None:
             return
         standing = self._open.get(index)
         if standing is not None:
             self._close_block(standing, choice)
-        kind = typed(start, "type", str, "content_block", self._report) or ""
+        kind = string_in(start, "type", "content_block", self._report)
         block = Block(kind, self._extras())
         self._fold.block_count = len(self._blocks)
         if kind == CALL_BLOCK:
@@ -200,7 +200,7 @@ class AnthropicMessages:
             identity = identity_of(start, name, "content_block", report)
             setattr(delta, name, identity and self._fold.clean(identity, 0))
         delta.extra = {key: value for key, value in start.items() if key not in KNOWN_IN_CALL}
-        given = typed(start, "input", dict, "content_block", report)
+        given = object_in(start, "input", "content_block", report)
         call = block.call = self._fold.open_call(choice, delta)
         for kind, detail in delta.remarks:
             self._fold.quirks.report(kind, 0, call.position, detail)
@@ -215,18 +215,18 @@ class AnthropicMessages:
             block.members.keep(start)
             return
         block.members.keep({key: value if key != block.kind else "" for key, value in start.items()})
-        text = typed(start, block.kind, str, "content_block", self._report)
+        text = string_in(start, block.kind, "content_block", self._report)
         self._fold.text(choice, text_of, text or "", block.text)
 
     def _block_delta(self, document: Document, choice: ChoiceState) -> None:
         payload = document.value
         index = self._index(payload)
-        delta = typed(payload, "delta", dict, "", self._report)
+        delta = object_in(payload, "delta", "", self._report)
         if delta is None:
             return
         block = self._open.get(index)
-        kind = typed(delta, "type", str, "delta", self._report)
-        if block is None or kind is None:
+        kind = delta.get("type")
+        if block is None or not isinstance(kind, str):
             self._report("wrong-type", "index" if block is None else "delta.type")
         elif kind == "input_json_delta" and block.takes_input:
             self._input(document, delta, block, choice)
@@ -256,16 +256,16 @@ class AnthropicMessages:
         """Fold a delta of a block's text, signature (the last stands), citations (appended) or summary."""
         report = self._report
         if kind == "text_delta":
-            self._fold.text(choice, "content", typed(delta, "text", str, "delta", report) or "", block.text)
+            self._fold.text(choice, "content", string_in(delta, "text", "delta", report), block.text)
         elif kind == "thinking_delta":
-            self._fold.text(choice, "reasoning", typed(delta, "thinking", str, "delta", report) or "", block.text)
+            self._fold.text(choice, "reasoning", string_in(delta, "thinking", "delta", report), block.text)
         elif kind == "signature_delta":
-            block.members.put("signature", typed(delta, "signature", str, "delta", report) or None)
+            block.members.put("signature", string_in(delta, "signature", "delta", report) or None)
         elif kind == "citations_delta":
-            citation = typed(delta, "citation", dict, "delta", report)
+            citation = object_in(delta, "citation", "delta", report)
             block.members.append("citations", None if citation is None else [citation])
         else:
-            content = typed(delta, "content", str, "delta", report)
+            content = string_in(delta, "content", "delta", report)
             if content:
                 block.members.join("content", content)
 
@@ -314,6 +314,6 @@ class AnthropicMessages:
         """Give an input as its object; the text itself where it is none, so that nothing is lost."""
         try:
             value = json.parse(text, self._fold.limits.depth).value
-        except (json.MalformedJSON, json.TooDeep):
+        except (json.MalformedJsonError, json.TooDeepError):
             return text
-        return clean_value(value)[0] if isinstance(value, dict) else text
+        return clean_value(value)[0] if is_object(value) else text

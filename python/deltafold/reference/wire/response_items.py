@@ -4,23 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from deltafold._json import JsonObject, copied, is_object
 from deltafold.reference.text import Text, weigh_value
 
 if TYPE_CHECKING:
     from deltafold.reference.call import Call
     from deltafold.reference.fold import Fold
-    from deltafold.reference.wire.members import JsonObject
 
 CALL_KINDS = {"function_call": "function", "custom_tool_call": "custom"}
 """Items that are calls; all others are blocks."""
 
-PART_TEXTS = {"output_text": "content", "refusal": "refusal", "reasoning_text": "reasoning", "summary_text": "reasoning"}
+PART_TEXTS = {
+    "output_text": "content",
+    "refusal": "refusal",
+    "reasoning_text": "reasoning",
+    "summary_text": "reasoning",
+}
 """The kinds of parts with a text, and the choice's text that they join."""
 
 PART_MEMBER = {"refusal": "refusal"}
 """The member of a part that holds its text, where it is not `text`."""
 
-PART_LISTS = {"output_text": "content", "refusal": "content", "reasoning_text": "content", "summary_text": "summary"}
+PART_LISTS = {
+    "output_text": "content",
+    "refusal": "content",
+    "reasoning_text": "content",
+    "summary_text": "summary",
+}
 """The member of an item that lists the parts of a kind."""
 
 
@@ -78,6 +88,22 @@ class Item:
             part = self.parts[kind, place] = Part(kind)
         return part
 
+    def match_parts(self, listed: list[tuple[str, int]]) -> list[Part]:
+        """Give the parts that an item lists, by kind and place.
+
+        A place that was not streamed is the next streamed part of its kind that is not listed by its own
+        place, for gateways count the places of deltas otherwise than those of the list.
+        """
+        spare = [key for key in self.parts if key not in listed]
+        found: list[Part] = []
+        for kind, place in listed:
+            key = (kind, place)
+            if key not in self.parts:
+                key = next((other for other in spare if other[0] == kind), key)
+                spare = [other for other in spare if other != key]
+            found.append(self.part(*key))
+        return found
+
     def keep(self, raw: JsonObject, fold: Fold, *, done: bool) -> None:
         """Keep what the wire says that the item is; what was said when it was done stands (W3)."""
         if self.call is not None or (self.done and self.closed):
@@ -90,7 +116,7 @@ class Item:
 
     def block(self) -> JsonObject:
         """Give the item as it can be sent back; streamed parts stand where the wire's own word has none."""
-        block = {"type": self.kind, **({"id": self.id} if self.id else {}), **clean_copy(self.raw)}
+        block = {"type": self.kind, **({"id": self.id} if self.id else {}), **copied(self.raw)}
         for kind, member in (("message", "content"), ("reasoning", "content"), ("reasoning", "summary")):
             if self.kind == kind and not block.get(member):
                 self._fill(block, member)
@@ -105,30 +131,28 @@ class Item:
         return block
 
     def _fill(self, block: JsonObject, member: str) -> None:
-        parts = [part.block() for part in self.parts.values() if PART_LISTS[part.kind] == member and part.value]
+        parts = [
+            part.block() for part in self.parts.values() if PART_LISTS[part.kind] == member and part.value
+        ]
         if parts:
             block[member] = parts
-
-
-def clean_copy(value: Any) -> Any:  # noqa: ANN401
-    """Copy a JSON value."""
-    if isinstance(value, dict):
-        return {key: clean_copy(member) for key, member in value.items()}
-    return [clean_copy(element) for element in value] if isinstance(value, list) else value
 
 
 def _set(block: JsonObject, path: list[str], value: str) -> None:
     """Set a member within objects, made where they are missing."""
     for name in path[:-1]:
         inner = block.get(name)
-        if not isinstance(inner, dict):
+        if not is_object(inner):
             inner = block[name] = {}
         block = inner
     block[path[-1]] = value
 
 
 class Items:
-    """All items in order of first appearance. The key is the output index, else the item id; ids are aliases."""
+    """All items in order of first appearance.
+
+    The key is the output index, else the item id; item ids are aliases.
+    """
 
     def __init__(self) -> None:
         """Begin without items."""
@@ -156,8 +180,10 @@ class Items:
         self._bind(item, index, item_id)
         return item
 
-    def match(self, place: int, kind: str, call_id: str | None, item_id: str | None, taken: set[int]) -> Item | None:
-        """Find the item that the terminal event lists at a place: by call id, then item id, then the place."""
+    def match(
+        self, place: int, kind: str, call_id: str | None, item_id: str | None, taken: set[int]
+    ) -> Item | None:
+        """Find the item that the terminal event lists: by call id, then item id, then place."""
         free = [item for item in self.all if id(item) not in taken]
         at_place = self._by_index.get(place)
         if call_id is not None:

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from deltafold._json import JsonObject, is_object
 from deltafold.errors import ProviderError
 from deltafold.reference.call import ToolDelta
 from deltafold.reference.identity import accept
 from deltafold.reference.provider import is_error, provider_error
 from deltafold.reference.text import Text, weigh
-from deltafold.reference.wire.members import arguments_of, identity_of, index_of, objects, remark, typed
+from deltafold.reference.wire.members import (
+    arguments_of,
+    identity_of,
+    index_of,
+    list_in,
+    number_in,
+    object_in,
+    objects,
+    remark,
+    string_in,
+)
 from deltafold.reference.wire.response_items import CALL_KINDS, PART_LISTS, PART_MEMBER, PART_TEXTS, Items
 
 if TYPE_CHECKING:
@@ -17,7 +28,7 @@ if TYPE_CHECKING:
     from deltafold.reference.choice import ChoiceState
     from deltafold.reference.fold import Fold
     from deltafold.reference.json import Document
-    from deltafold.reference.wire.members import JsonObject, Report
+    from deltafold.reference.wire.members import Report
     from deltafold.reference.wire.response_items import Item, Part
 
 PREFIX = "response."
@@ -84,13 +95,13 @@ class OpenAIResponses:
     def error(self, document: Document) -> ProviderError | None:
         """Give the error of a failed response; an `error` event holds its own."""
         response = document.value.get("response")
-        if not isinstance(response, dict):
+        if not is_object(response):
             return None
         place = self._fold.place
         error = response.get("error")
         if not is_error(error):
             return ProviderError("the response failed", frame=place.frame, offset=place.offset)
-        source = document.source(response, "error") if isinstance(error, dict) else ""
+        source = document.source(response, "error") if is_object(error) else ""
         return provider_error(error, source, place.frame, place.offset)
 
     def close(self) -> None:
@@ -128,17 +139,17 @@ class OpenAIResponses:
         return item
 
     def _item_id(self, parent: JsonObject, key: str, path: str) -> str | None:
-        item_id = accept(typed(parent, key, str, path, self._report))
+        item_id = accept(string_in(parent, key, path, self._report))
         return item_id and self._fold.clean(item_id, 0)
 
     # items
 
     def _item(self, document: Document, choice: ChoiceState, *, done: bool) -> None:
         payload = document.value
-        entry = typed(payload, "item", dict, "", self._report)
+        entry = object_in(payload, "item", "", self._report)
         if entry is None:
             return
-        kind = typed(entry, "type", str, "item", self._report) or ""
+        kind = string_in(entry, "type", "item", self._report)
         item = self._locate(payload, kind, self._item_id(entry, "id", "item"), choice)
         self._snapshot(document, entry, item, "item", choice, done=done)
         if done and not item.closed:
@@ -159,7 +170,7 @@ class OpenAIResponses:
     ) -> None:
         """Take what an item is said to be as a whole."""
         if item.call is not None:
-            self._call_snapshot(document, entry, item, item.call, path, choice, done=done)
+            self._call_snapshot(document, entry, item, path, choice, done=done)
             return
         kind = entry.get("type")
         if isinstance(kind, str) and kind in CALL_KINDS:
@@ -176,13 +187,15 @@ class OpenAIResponses:
         document: Document,
         entry: JsonObject,
         item: Item,
-        call: Call,
         path: str,
         choice: ChoiceState,
         *,
         done: bool,
     ) -> None:
         """Take identity and whole arguments; the identity of a call that has ended stays (I11)."""
+        call = item.call
+        if call is None:
+            return
         delta = ToolDelta(call.kind)
         report = remark(delta)
         self._read_identity(entry, delta, path, report)
@@ -203,12 +216,21 @@ class OpenAIResponses:
         self._fold.see_id(choice, delta)
         self._fold.fold_into(choice, call, delta)
 
-    def _parts_snapshot(self, entry: JsonObject, item: Item, member: str, path: str, choice: ChoiceState) -> None:
-        parts = typed(entry, member, list, path, self._report) or []
-        for place, part in objects(parts, f"{path}.{member}", self._report):
-            kind = part.get("type")
-            if isinstance(kind, str) and PART_LISTS.get(kind) == member:
-                self._part_snapshot(part, item, kind, place, choice)
+    def _parts_snapshot(
+        self, entry: JsonObject, item: Item, member: str, path: str, choice: ChoiceState
+    ) -> None:
+        parts = list_in(entry, member, path, self._report)
+        listed = [
+            (place, part)
+            for place, part in objects(parts, f"{path}.{member}", self._report)
+            if isinstance(part.get("type"), str) and PART_LISTS.get(part["type"]) == member
+        ]
+        for part, known in zip(
+            (part for _, part in listed),
+            item.match_parts([(part["type"], place) for place, part in listed]),
+            strict=True,
+        ):
+            self._part_snapshot(part, known, choice)
 
     # texts
 
@@ -223,7 +245,7 @@ class OpenAIResponses:
             elif done:
                 self._part_text(payload, item.part(part_kind, place), choice, "")
             else:
-                fragment = typed(payload, "delta", str, "", self._report) or ""
+                fragment = string_in(payload, "delta", "", self._report)
                 self._fold.text(choice, PART_TEXTS[part_kind], fragment, item.part(part_kind, place).text)
         elif subject in CALL_EVENTS:
             self._call_event(document, choice, CALL_EVENTS[subject], done=done)
@@ -260,7 +282,7 @@ class OpenAIResponses:
         """Join a text that belongs to a block alone; its done value replaces it."""
         kind, path, member = event
         item = self._locate(payload, kind, self._item_id(payload, "item_id", ""), choice)
-        text = typed(payload, member if done else "delta", str, "", self._report)
+        text = string_in(payload, member if done else "delta", "", self._report)
         if not text or item.call is not None:
             return
         if done or path not in item.joined:
@@ -274,7 +296,7 @@ class OpenAIResponses:
 
     def _part_done(self, document: Document, choice: ChoiceState, subject: str) -> None:
         payload = document.value
-        part = typed(payload, "part", dict, "", self._report)
+        part = object_in(payload, "part", "", self._report)
         kind = part.get("type") if part is not None else None
         summary = subject == "response.reasoning_summary_part"
         if part is None or not isinstance(kind, str) or kind not in PART_LISTS:
@@ -283,18 +305,17 @@ class OpenAIResponses:
         item = self._locate(payload, item_kind, self._item_id(payload, "item_id", ""), choice)
         place = index_of(payload, "summary_index" if summary else "content_index", "", self._report) or 0
         if item.call is None:
-            self._part_snapshot(part, item, kind, place, choice)
+            self._part_snapshot(part, item.part(kind, place), choice)
 
-    def _part_snapshot(self, entry: JsonObject, item: Item, kind: str, place: int, choice: ChoiceState) -> None:
-        part = item.part(kind, place)
+    def _part_snapshot(self, entry: JsonObject, part: Part, choice: ChoiceState) -> None:
         self._part_text(entry, part, choice, "part")
-        annotations = typed(entry, "annotations", list, "part", self._report)
+        annotations = list_in(entry, "annotations", "part", self._report)
         if annotations and not part.annotated:
             self._annotate(part, annotations, choice)
 
     def _part_text(self, entry: JsonObject, part: Part, choice: ChoiceState, path: str) -> None:
         """Fill an empty text, or compare: the done value stands where it differs."""
-        value = typed(entry, PART_MEMBER.get(part.kind, "text"), str, path, self._report) or ""
+        value = string_in(entry, PART_MEMBER.get(part.kind, "text"), path, self._report)
         if not value:
             return
         kind = PART_TEXTS[part.kind]
@@ -319,7 +340,7 @@ class OpenAIResponses:
 
     def _annotation(self, document: Document, choice: ChoiceState) -> None:
         payload = document.value
-        annotation = typed(payload, "annotation", dict, "", self._report)
+        annotation = object_in(payload, "annotation", "", self._report)
         item = self._locate(payload, "message", self._item_id(payload, "item_id", ""), choice)
         place = index_of(payload, "content_index", "", self._report) or 0
         if annotation is not None and item.call is None:
@@ -338,27 +359,27 @@ class OpenAIResponses:
 
     def _response(self, document: Document, choice: ChoiceState, kind: str) -> None:
         """Take what an event says of the whole response; the terminal one ends it."""
-        response = typed(document.value, "response", dict, "", self._report) or {}
+        response = object_in(document.value, "response", "", self._report) or {}
         report = self._report
         self._fold.take_origin(
-            typed(response, "id", str, "response", report),
-            typed(response, "model", str, "response", report),
-            typed(response, "created_at", (int, float), "response", report),
+            string_in(response, "id", "response", report),
+            string_in(response, "model", "response", report),
+            number_in(response, "created_at", "response", report),
         )
         if kind in TERMINAL:
             self._terminal(document, response, choice, kind)
-        usage = typed(response, "usage", dict, "response", report)
+        usage = object_in(response, "usage", "response", report)
         if usage:
             self._fold.accept_usage(self._fold.clean_kept(usage))
         self._fold.marked = self._fold.marked or kind in TERMINAL
 
     def _terminal(self, document: Document, response: JsonObject, choice: ChoiceState, kind: str) -> None:
         """Take the items of the terminal event; an empty list erases nothing."""
-        output = typed(response, "output", list, "response", self._report) or []
+        output = list_in(response, "output", "response", self._report)
         taken: set[int] = set()
         for place, entry in objects(output, "response.output", self._report):
             path = f"response.output[{place}]"
-            entry_kind = typed(entry, "type", str, path, self._report) or ""
+            entry_kind = string_in(entry, "type", path, self._report)
             item_id = self._item_id(entry, "id", path)
             call_id = accept(entry.get("call_id")) if entry_kind in CALL_KINDS else None
             item = self._items.match(place, entry_kind, call_id, item_id, taken)
@@ -367,7 +388,7 @@ class OpenAIResponses:
                 item = self._open(entry_kind, place if free else None, item_id, choice)
             taken.add(id(item))
             self._snapshot(document, entry, item, path, choice, done=True)
-        details = typed(response, "incomplete_details", dict, "response", self._report) or {}
-        reason = typed(details, "reason", str, "response.incomplete_details", self._report)
-        status = typed(response, "status", str, "response", self._report)
+        details = object_in(response, "incomplete_details", "response", self._report) or {}
+        reason = string_in(details, "reason", "response.incomplete_details", self._report)
+        status = string_in(response, "status", "response", self._report)
         self._fold.finish_reason(choice, reason or status or kind.removeprefix(PREFIX))
