@@ -92,8 +92,8 @@ pub(crate) enum Ident {
 pub(crate) enum Index {
     Missing,
     Given(i64),
-    /// A hole in a template, which holds an integer.
-    Hole(Span),
+    /// A number in the payload that is an integer of 64 bits.
+    At(Span),
 }
 
 /// What a delta brings to a call's arguments (A1, A2).

@@ -43,6 +43,31 @@ pub(crate) fn plain_run(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
+/// The high bit of each byte that is a quote, a backslash or a control character; see [`special`].
+#[inline]
+fn ending(word: u64) -> u64 {
+    let quote = word ^ (LOW * 0x22);
+    let slash = word ^ (LOW * 0x5c);
+    let control = word.wrapping_sub(LOW * 0x20) & !word;
+    ((quote.wrapping_sub(LOW) & !quote) | (slash.wrapping_sub(LOW) & !slash) | control) & HIGH
+}
+
+/// The first position from `at` on of a quote, a backslash or a control character, or the end of `bytes`.
+#[inline]
+pub(crate) fn text_run(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let marks = ending(u64::from_le_bytes(*chunk));
+        if marks != 0 {
+            return at + (marks.trailing_zeros() >> 3) as usize;
+        }
+        at += 8;
+    }
+    while bytes.get(at).is_some_and(|&byte| byte != b'"' && byte != b'\\' && byte >= 0x20) {
+        at += 1;
+    }
+    at
+}
+
 /// The width of the UTF-8 character at `at`, a byte of 0x80 or above; 0 where it is not one.
 #[inline]
 pub(crate) fn utf8_width(bytes: &[u8], at: usize) -> usize {
@@ -74,11 +99,13 @@ pub(crate) fn string(bytes: &[u8], mut at: usize) -> Result<(usize, u8), usize> 
                 at += escape_width(bytes, at).ok_or(at)?;
             }
             Some(0x80..) => {
-                let width = utf8_width(bytes, at);
-                if width == 0 {
-                    flags |= flag::INVALID;
+                while bytes.get(at).is_some_and(|&byte| byte >= 0x80) {
+                    let width = utf8_width(bytes, at);
+                    if width == 0 {
+                        flags |= flag::INVALID;
+                    }
+                    at += width.max(1);
                 }
-                at += width.max(1);
             }
             _ => return Err(at),
         }
