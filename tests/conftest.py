@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.support import ENGINES, RANDOM_SEED, engine_of
+pytest.register_assert_rewrite("tests.cases", "tests.outcomes")
+
+from tests.support import ENGINES, RANDOM_SEED, engine_of  # noqa: E402 (after the line above)
 
 
 def pytest_report_header() -> str:
