@@ -29,6 +29,7 @@ class Case:
     body: bytes
     options: dict[str, Any] = field(default_factory=dict)
     origin: str = ""
+    wire: str = ""
 
     def document(self) -> dict[str, Any]:
         """The case as a failure report names it."""
@@ -54,7 +55,7 @@ def case_of(seed: int, number: int) -> Case:
             base = b"\n\n".join([*frames[:1], *frames[first : first + RECORDED_WINDOW], *frames[-3:]])
         body = mutate(source, base, source.choice(bases())[1])
         origin = f"mutated {name}"
-    return Case(body, options(source, wire), origin)
+    return Case(body, options(source, wire), origin, wire)
 
 
 @cache

@@ -17,6 +17,10 @@ RESPONSES = recordings("openai-responses")
 
 HAS_AN_ERROR = {"error frame"}
 """What `index.jsonl` notes of recordings that hold an error; in every other one an error is unexpected."""
+ERROR_LINE = "gpustack-qwen3-chat-with-extended-thinking-gpustack-qwen3-s"
+"""Ends with a line `error: {json}` (S4), which the index does not note."""
+USAGE_AFTER_THE_ERROR = "openrouter-gemini-2-5-flash-lite-google-object-streaming"
+"""Its usage comes in a chunk behind the error: nothing more is folded (P7); `expected/` gives it."""
 
 
 def fold(engine: Any, path: Path) -> Outcome:
@@ -41,7 +45,7 @@ def fold(engine: Any, path: Path) -> Outcome:
 def may_have_an_error(path: Path) -> bool:
     wanted = expected_of(path) or {}
     notable = index()[f"{path.parent.name}/{path.name}"].get("notable", [])
-    return "error" in wanted or bool(HAS_AN_ERROR.intersection(notable))
+    return path.stem == ERROR_LINE or "error" in wanted or bool(HAS_AN_ERROR.intersection(notable))
 
 
 def synthetic(position: int, wanted: str | None) -> str:
@@ -56,7 +60,8 @@ def test_openai_chat(engine: Any, path: Path) -> None:
     if wanted is None:
         return
     found = outcome.completion
-    assert (found.id, found.model, found.usage) == (wanted["id"], wanted["model"], wanted["usage"])
+    usage = None if path.stem == USAGE_AFTER_THE_ERROR else wanted["usage"]
+    assert (found.id, found.model, found.usage) == (wanted["id"], wanted["model"], usage)
     assert {str(choice.index): choice.finish_reason for choice in found.choices} == wanted["finish_reason"]
     assert [choice_as_expected(choice) for choice in found.choices] == [
         choice_as_given(choice) for choice in wanted["choices"]

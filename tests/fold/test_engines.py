@@ -105,7 +105,7 @@ def test_the_reference_works_without_native_in_the_process() -> None:
 def test_every_name_is_documented(engine: Any) -> None:
     for name in OWN:
         assert inspect.getdoc(getattr(engine, name)), name
-    for name in ("feed", "feed_payload", "finish", "close", "snapshot", "error"):
+    for name in ("feed", "feed_payload", "finish", "close", "snapshot"):
         assert inspect.getdoc(getattr(engine.Assembler, name)), name
 
 
