@@ -40,7 +40,7 @@ impl Assembler {
             return Ok(result.clone());
         }
         self.clear_events();
-        let result = Arc::new(self.fold.completion(self.wire, self.end, None, true));
+        let result = Arc::new(self.fold.completion(self.wire, wire::render(self.wire), self.end, None, true));
         self.result = Some(result.clone());
         Ok(result)
     }
@@ -51,7 +51,7 @@ impl Assembler {
             return result.clone();
         }
         let end = if self.fold.done { End::Done } else { self.end };
-        Arc::new(self.fold.completion(self.wire, end, self.error.clone(), false))
+        Arc::new(self.fold.completion(self.wire, wire::render(self.wire), end, self.error.clone(), false))
     }
 
     fn finish_once(&mut self, scratch: &mut Scratch) {
