@@ -275,18 +275,17 @@ impl Fold {
             }
         }
         let Some(id) = id else { return Ok(()) };
-        if block.id.is_none() {
-            block.id = Some(id.into());
-            if let Some(call) = block.call {
-                self.name_item(call, id);
-            }
-        }
+        block.id.get_or_insert_with(|| id.into());
+        let call = block.call;
         match self.blocks_mut().by_id.get_mut(id) {
             Some(known) => *known = item,
             None => {
                 self.charge(id.len())?;
                 self.blocks_mut().by_id.insert(id.into(), item);
             }
+        }
+        if let Some(call) = call {
+            self.name_item(call, item);
         }
         Ok(())
     }

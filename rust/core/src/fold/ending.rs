@@ -64,7 +64,7 @@ impl Fold {
     }
 
     /// How the stream ended (E3), once nothing more comes; what is missing is reported.
-    pub(crate) fn end(&mut self) -> End {
+    fn end(&mut self) -> End {
         if self.done {
             return End::Done;
         }
@@ -78,10 +78,11 @@ impl Fold {
         end
     }
 
-    /// Ends all texts and all calls that have not ended.
-    pub(crate) fn seal(&mut self, end: End) -> Result<(), Error> {
+    /// Ends all texts and all calls that have not ended; says how the stream ended.
+    pub(crate) fn seal(&mut self) -> Result<End, Error> {
         self.end_blocks()?;
         self.reject_unnamed_ids()?;
+        let end = self.end();
         for slot in self.order() {
             self.current = slot;
             for kind in [TextKind::Reasoning, TextKind::Content, TextKind::Refusal] {
@@ -98,7 +99,7 @@ impl Fold {
             }
             self.report_stop();
         }
-        Ok(())
+        Ok(end)
     }
 
     /// I12: under `missing_id="reject"` a call without id is an error, before any call ends.

@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::event::Record;
 use crate::json::Value;
 use crate::json::tape::{Kind, Node, Tape};
+use crate::quirk::Place;
 use crate::wire::{items, members};
 
 /// A member of chunks that is kept, as sent.
@@ -43,7 +44,7 @@ impl Fold {
         if self.kept.iter().any(same) && !raw.contains(&b'\\') {
             return Ok(());
         }
-        let weight = self.value(raw).weight();
+        let weight = name.len() + self.value_at(raw, Place::default()).weight();
         let place = self.kept.iter().position(|kept| kept.name == name);
         let before = place.and_then(|place| self.kept.get(place)).map_or(0, |kept| kept.weight);
         self.discharge(before);
@@ -64,7 +65,7 @@ impl Fold {
         self.usage_aside = aside;
         self.usage = Some(Usage::Source(raw.into()));
         if !self.events.off || raw.contains(&b'\\') {
-            let usage = self.value(raw);
+            let usage = self.value_at(raw, Place::default());
             self.events.push(Record::Usage(Box::new(usage)));
         }
     }

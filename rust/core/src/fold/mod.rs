@@ -125,15 +125,19 @@ impl Fold {
         decode(raw, flags, &mut 0).into_owned()
     }
 
-    /// A JSON source text of a payload, which is valid by then, as a value.
+    /// A JSON source text of a payload, which is valid by then, as a value of the current choice.
     pub(crate) fn value(&mut self, raw: &[u8]) -> Value {
+        self.value_at(raw, self.place())
+    }
+
+    /// The same, of what is at that place.
+    pub(crate) fn value_at(&mut self, raw: &[u8], place: Place) -> Value {
         let mut tape = crate::json::tape::Tape::default();
         if tape.read(raw, self.limits.depth).is_err() {
             return Value::Null;
         }
         let mut lone = 0;
         let value = Value::from_tape(raw, &tape, 0, &mut lone);
-        let place = self.place();
         report_lone(&mut self.quirks, lone, place);
         value
     }

@@ -111,10 +111,13 @@ impl Fold {
         self.choices.get(self.current).and_then(|choice| choice.calls.get(call)).is_some_and(|call| call.ended.is_some())
     }
 
-    /// The id of a call's item, as long as its end has not been shown.
-    pub(super) fn name_item(&mut self, call: usize, id: &str) {
-        if let Some(call) = self.call_mut(call).filter(|call| call.ended.is_none() && call.item_id.is_none()) {
-            call.item_id = Some(id.to_owned());
+    /// A call knows the first id of its item, as long as its end has not been shown.
+    pub(super) fn name_item(&mut self, call: usize, item: usize) {
+        let (current, blocks) = (self.current, self.blocks.as_ref());
+        let id = blocks.and_then(|blocks| blocks.all.get(item)?.id.as_deref());
+        let call = self.choices.get_mut(current).and_then(|choice| choice.calls.get_mut(call));
+        if let Some(call) = call.filter(|call| call.ended.is_none() && call.item_id.is_none()) {
+            call.item_id = id.map(str::to_owned);
         }
     }
 

@@ -4,7 +4,7 @@ use super::scratch::Scratch;
 use super::waiting::{KEPT, Kept};
 use super::{Assembler, Malformed};
 use crate::chunk::{Op, View};
-use crate::completion::{End, Wire};
+use crate::completion::Wire;
 use crate::error::{Error, ErrorKind};
 use crate::json::scan::{flag, trim};
 use crate::json::tape::{Fault, Kind};
@@ -22,7 +22,7 @@ impl Assembler {
             self.fail(error, offset);
         }
         if self.fold.done && !ending && self.error.is_none() {
-            self.seal(End::Done, scratch);
+            self.seal(scratch);
         }
         self.frame += 1;
     }

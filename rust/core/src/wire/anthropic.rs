@@ -154,6 +154,7 @@ impl<'a> Reader<'_, 'a> {
     /// Keeps the start of a block as sent, nulls too; its text counts.
     fn start_members(&mut self, start: Object<'a>, kind: &str, block: usize) -> Result<(), Error> {
         let form = [&TEXT, &THINKING].into_iter().find(|form| form.kind == kind);
+        let part = form.and_then(|form| self.fold.block_mut(block).map(|block| block.part(form, 0)));
         for (name, value) in start.members() {
             let mut lone = 0;
             let key = start.key(value, &mut lone);
@@ -162,8 +163,7 @@ impl<'a> Reader<'_, 'a> {
             self.report_lone(lone);
             self.fold.keep_member(block, &key, kept)?;
         }
-        let Some(form) = form else { return Ok(()) };
-        let Some(part) = self.fold.block_mut(block).map(|block| block.part(form, 0)) else { return Ok(()) };
+        let (Some(form), Some(part)) = (form, part) else { return Ok(()) };
         match self.string_in(start, form.member) {
             Some(text) => {
                 let (raw, flags) = self.chunk.view().text(text);
