@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from deltafold._json import JsonObject, copied, is_object
-from deltafold.reference.text import Text, weigh_value
+from deltafold.reference.text import Text, weigh, weigh_value
 
 if TYPE_CHECKING:
     from deltafold.reference.call import Call
     from deltafold.reference.fold import Fold
+    from deltafold.reference.place import Budget
 
 CALL_KINDS = {"function_call": "function", "custom_tool_call": "custom"}
 """Items that are calls; all others are blocks."""
@@ -154,8 +155,9 @@ class Items:
     The key is the output index, else the item id; item ids are aliases.
     """
 
-    def __init__(self) -> None:
-        """Begin without items."""
+    def __init__(self, budget: Budget) -> None:
+        """Begin without items; their ids are kept text (S8)."""
+        self._budget = budget
         self.all: list[Item] = []
         self._by_index: dict[int, Item] = {}
         self._by_id: dict[str, Item] = {}
@@ -173,9 +175,10 @@ class Items:
             self._bind(item, index, item_id)
         return item
 
-    def open(self, kind: str, index: int | None, item_id: str | None) -> Item:
-        """Begin an item."""
+    def open(self, kind: str, index: int | None, item_id: str | None, call: Call | None) -> Item:
+        """Begin an item; `call` is the call that it is."""
         item = Item(kind, index)
+        item.call = call
         self.all.append(item)
         self._bind(item, index, item_id)
         return item
@@ -203,5 +206,7 @@ class Items:
         if index is not None:
             self._by_index[index] = item
         if item_id is not None:
-            self._by_id[item_id] = item
             item.id = item.id or item_id
+            if item_id not in self._by_id:
+                self._budget.spend(weigh(item_id))
+            self._by_id[item_id] = item

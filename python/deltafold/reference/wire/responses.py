@@ -9,7 +9,7 @@ from deltafold.errors import ProviderError
 from deltafold.reference.call import ToolDelta
 from deltafold.reference.identity import accept
 from deltafold.reference.provider import is_error, provider_error
-from deltafold.reference.text import Text, weigh
+from deltafold.reference.text import Text, clean, weigh
 from deltafold.reference.wire.members import (
     arguments_of,
     identity_of,
@@ -65,8 +65,9 @@ class OpenAIResponses:
     def __init__(self, fold: Fold) -> None:
         """Fold into the given response."""
         self.failed = False
+        self._response_failed = False
         self._fold = fold
-        self._items = Items()
+        self._items = Items(fold.budget)
 
     @staticmethod
     def owns(payload: JsonObject, kind: str) -> bool:  # noqa: ARG004
@@ -77,7 +78,8 @@ class OpenAIResponses:
         """Fold one event by its type, or by its name where it has none."""
         kind = document.value.get("type")
         kind = kind if isinstance(kind, str) else event
-        self.failed = kind in {"error", "response.failed"}
+        self._response_failed = kind == "response.failed"
+        self.failed = self._response_failed or kind == "error"
         if not kind.startswith(PREFIX):
             return
         choice = self._fold.choice(0)
@@ -93,16 +95,17 @@ class OpenAIResponses:
         self._response(document, choice, kind)
 
     def error(self, document: Document) -> ProviderError | None:
-        """Give the error of a failed response; an `error` event holds its own."""
-        response = document.value.get("response")
-        if not is_object(response):
+        """Give the error of a failed response: its own, else that of the event; others hold theirs."""
+        if not self._response_failed:
             return None
         place = self._fold.place
-        error = response.get("error")
-        if not is_error(error):
-            return ProviderError("the response failed", frame=place.frame, offset=place.offset)
-        source = document.source(response, "error") if is_object(error) else ""
-        return provider_error(error, source, place.frame, place.offset)
+        response = document.value.get("response")
+        for holder in (response, document.value):
+            error = holder.get("error") if is_object(holder) else None
+            if is_object(holder) and is_error(error):
+                source = document.source(holder, "error") if is_object(error) else ""
+                return provider_error(error, source, place.frame, place.offset)
+        return ProviderError("the response failed", frame=place.frame, offset=place.offset)
 
     def close(self) -> None:
         """End the texts of items that were not done."""
@@ -125,17 +128,24 @@ class OpenAIResponses:
         if index is None and item_id is None:
             self._report("index-missing", "")
         item = self._items.find(index, item_id)
-        return self._open(kind, index, item_id, choice) if item is None else item
+        if item is None:
+            return self._open(kind, index, item_id, choice)
+        self._name_call(item)
+        return item
+
+    @staticmethod
+    def _name_call(item: Item) -> None:
+        """Let a call know the first id of its item, as long as its end has not been shown."""
+        if item.call is not None and not item.call.ended:
+            item.call.item_id = item.id
 
     def _open(self, kind: str, index: int | None, item_id: str | None, choice: ChoiceState) -> Item:
         self._fold.block_count = sum(item.call is None for item in self._items.all)
         delta = ToolDelta("custom" if CALL_KINDS.get(kind) == "custom" else "function")
         delta.index = index
         call = self._fold.open_call(choice, delta) if kind in CALL_KINDS else None
-        item = self._items.open(kind, index, item_id)
-        item.call = call
-        if call is not None:
-            call.item_id = item_id
+        item = self._items.open(kind, index, item_id, call)
+        self._name_call(item)
         return item
 
     def _item_id(self, parent: JsonObject, key: str, path: str) -> str | None:
@@ -347,6 +357,7 @@ class OpenAIResponses:
             self._annotate(item.part("output_text", place), [annotation], choice)
 
     def _annotate(self, part: Part, annotations: list[Any], choice: ChoiceState) -> None:
+        annotations = self._fold.clean_kept(annotations, 0)
         part.annotated = True
         part.annotations.extend(annotations)
         choice.extra.append("annotations", annotations)
@@ -354,6 +365,10 @@ class OpenAIResponses:
     def _end_texts(self, item: Item) -> None:
         for part in item.parts.values():
             self._fold.end_text(self._fold.choice(0), PART_TEXTS[part.kind], part.text)
+        for text in item.joined.values():
+            visible = text.flush()
+            self._fold.quirks.report("lone-surrogate", 0, count=len(visible))
+            text.append(visible)
 
     # the response itself
 
@@ -382,6 +397,7 @@ class OpenAIResponses:
             entry_kind = string_in(entry, "type", path, self._report)
             item_id = self._item_id(entry, "id", path)
             call_id = accept(entry.get("call_id")) if entry_kind in CALL_KINDS else None
+            call_id = call_id and clean(call_id)[0]
             item = self._items.match(place, entry_kind, call_id, item_id, taken)
             if item is None:
                 free = self._items.find(place, None) is None

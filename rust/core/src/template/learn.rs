@@ -25,7 +25,7 @@ pub(crate) struct Read<'a> {
 impl Read<'_> {
     /// The values that may be holes, in order; None where the payload is not worth a template.
     pub(super) fn leaves(&self) -> Option<Vec<Leaf>> {
-        if self.bytes.len() > LONGEST || self.ops.iter().any(|op| matches!(op, Op::Error(_))) {
+        if self.bytes.len() > LONGEST || self.ops.iter().any(is_rare) {
             return None;
         }
         let mut leaves = Vec::new();
@@ -69,6 +69,7 @@ impl Read<'_> {
             | Op::CallExtra(_, span)
             | Op::DeltaExtra(_, span) => self.inside(span, leaves),
             Op::Choice(_) | Op::Quirk(..) | Op::Error(_) => {}
+            Op::Block(..) | Op::Item(..) | Op::Part(..) | Op::Input(_) => {}
         }
     }
 
@@ -182,6 +183,11 @@ fn quick(bytes: &[u8], body: &[Op], holes: &[Leaf]) -> Option<Quick> {
     Some(Quick { opening, closing, choice: *choice, action })
 }
 
+/// Operations whose payloads are not worth a template.
+const fn is_rare(op: &Op) -> bool {
+    matches!(op, Op::Error(_) | Op::Block(..) | Op::Item(..) | Op::Part(..) | Op::Input(_))
+}
+
 /// What is the same in all chunks of a stream as a rule.
 const fn is_header(op: &Op) -> bool {
     matches!(op, Op::Id(_) | Op::Model(_) | Op::Created(_) | Op::Keep(..))
@@ -256,5 +262,6 @@ fn each_span(op: &mut Op, mut visit: impl FnMut(&mut Span)) {
             }
         }
         Op::Choice(_) | Op::Quirk(..) => {}
+        Op::Block(..) | Op::Item(..) | Op::Part(..) | Op::Input(_) => {}
     }
 }
