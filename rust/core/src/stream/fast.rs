@@ -14,7 +14,8 @@ impl Assembler {
     #[inline]
     fn find(&mut self, payload: &[u8], wire: Wire, scratch: &mut Scratch) -> Option<Found> {
         let before = self.allowance;
-        let found = scratch.shelf.find(payload, wire, &mut self.template, &mut self.allowance);
+        let depth = self.fold.limits.depth;
+        let found = scratch.shelf.find(payload, wire, depth, &mut self.template, &mut self.allowance);
         self.counters.bytes_scanned += (before - self.allowance) as u64;
         found
     }
@@ -30,15 +31,16 @@ impl Assembler {
         let Some(wire) = self.wire.filter(|_| !self.fold.done) else { return false };
         let Some(payload) = input.get(*at..).and_then(|rest| rest.strip_prefix(b"data: ")) else { return false };
         let Some(found) = self.find(payload, wire, scratch) else { return false };
-        let rest = payload.get(found.end..).unwrap_or_default();
-        let blank = if rest.starts_with(b"\n\n") {
-            2
-        } else if rest.starts_with(b"\r\n\r\n") {
-            4
-        } else {
+        let blank = match payload.get(found.end..).unwrap_or_default() {
+            [b'\n', b'\n', ..] => 2,
+            [b'\r', b'\n', b'\r', b'\n', ..] => 4,
+            _ => 0,
+        };
+        let limits = &self.fold.limits;
+        if blank == 0 || found.end > limits.event || b"data: ".len() + found.end > limits.line {
             self.looked_in_vain(found.end);
             return false;
-        };
+        }
         let length = b"data: ".len() + found.end + blank;
         self.counters.bytes_scanned += length as u64;
         self.allowance = (self.allowance + length).min(ALLOWANCE);

@@ -210,7 +210,7 @@ impl Assembler {
                 self.frames.release();
                 self.give_back_name(name);
             }
-            Item::ErrorLine => self.error_line(scratch),
+            Item::ErrorLine => self.error_line(scratch, false),
             Item::Unknown(name) => {
                 self.has_other_lines = true;
                 self.fold.quirks.report_at(Some(self.frame), QuirkKind::UnknownField, Place::default(), || name);

@@ -115,7 +115,19 @@ impl Template {
         let header = said_once(read, &ops).map_or(0, header);
         let fixed = read.bytes.len() - holes.iter().map(|hole| (hole.end - hole.start) as usize).sum::<usize>();
         let bytes = read.bytes.into();
-        Some(Self { wire: read.wire, bytes, leaves, holes, ops, body, header, fixed, used: 0, next: 0 })
+        Some(Self {
+            wire: read.wire,
+            depth: read.tape.depth,
+            bytes,
+            leaves,
+            holes,
+            ops,
+            body,
+            header,
+            fixed,
+            used: 0,
+            next: 0,
+        })
     }
 
     /// Whether a payload that was read differs from this one in nothing but values that may be holes. Where it does,

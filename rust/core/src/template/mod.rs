@@ -74,6 +74,8 @@ impl Marks {
 #[derive(Debug)]
 pub(crate) struct Template {
     pub(crate) wire: Wire,
+    /// Levels of JSON in it.
+    depth: usize,
     bytes: Box<[u8]>,
     leaves: Vec<Leaf>,
     /// The leaves that are open.

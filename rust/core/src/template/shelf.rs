@@ -42,28 +42,42 @@ impl Shelf {
     /// The template of the payload that `bytes` begins with. `last` is the one recognised before in the same stream.
     /// At most `allowance` bytes are looked at in vain; what was is taken from it.
     #[inline]
-    pub(crate) fn find(&mut self, bytes: &[u8], wire: Wire, last: &mut usize, allowance: &mut usize) -> Option<Found> {
+    pub(crate) fn find(
+        &mut self,
+        bytes: &[u8],
+        wire: Wire,
+        depth: usize,
+        last: &mut usize,
+        allowance: &mut usize,
+    ) -> Option<Found> {
         let likely = self.templates.get(*last)?.next;
         for template in [likely, *last] {
-            if let Some(found) = self.compare(template, bytes, wire, allowance) {
+            if let Some(found) = self.compare(template, bytes, wire, depth, allowance) {
                 return Some(self.note(found, last));
             }
             if likely == *last {
                 break;
             }
         }
-        self.search(bytes, wire, last, allowance)
+        self.search(bytes, wire, depth, last, allowance)
     }
 
     #[cold]
-    fn search(&mut self, bytes: &[u8], wire: Wire, last: &mut usize, allowance: &mut usize) -> Option<Found> {
+    fn search(
+        &mut self,
+        bytes: &[u8],
+        wire: Wire,
+        depth: usize,
+        last: &mut usize,
+        allowance: &mut usize,
+    ) -> Option<Found> {
         let likely = self.templates.get(*last)?.next;
         let mut tried = 0;
         for template in 0..self.templates.len() {
             if template == likely || template == *last || !self.may_be(template, bytes) {
                 continue;
             }
-            if let Some(found) = self.compare(template, bytes, wire, allowance) {
+            if let Some(found) = self.compare(template, bytes, wire, depth, allowance) {
                 return Some(self.note(found, last));
             }
             tried += 1;
@@ -82,9 +96,20 @@ impl Shelf {
     }
 
     #[inline]
-    fn compare(&mut self, index: usize, bytes: &[u8], wire: Wire, allowance: &mut usize) -> Option<Found> {
+    fn compare(
+        &mut self,
+        index: usize,
+        bytes: &[u8],
+        wire: Wire,
+        depth: usize,
+        allowance: &mut usize,
+    ) -> Option<Found> {
         let template = self.templates.get(index)?;
-        if template.wire != wire || bytes.len() < template.fixed || *allowance < template.fixed {
+        if template.wire != wire
+            || template.depth > depth
+            || bytes.len() < template.fixed
+            || *allowance < template.fixed
+        {
             return None;
         }
         // What a hole holds may be long: no more is looked at than the allowance lets.
