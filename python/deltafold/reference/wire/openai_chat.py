@@ -222,11 +222,11 @@ class OpenAIChat:
             delta.index = place
         elif delta.index is None:
             report("index-missing", path)
-        delta.id = self._clean_identity(choice, identity_of(entry, "id", path, report))
+        delta.id = identity_of(entry, "id", path, report)
         kind, member, body = self._body(entry, path, report)
         if kind == "custom":
             delta.kind = "custom"
-        self._read_body(choice, delta, body, f"{path}.{member}", "input" if kind == "custom" else "arguments")
+        self._read_body(delta, body, f"{path}.{member}", "input" if kind == "custom" else "arguments")
         delta.extra = {key: value for key, value in entry.items() if key not in KNOWN_IN_ENTRY}
         self._fold.tool_delta(choice, delta)
 
@@ -239,21 +239,16 @@ class OpenAIChat:
             return "custom", "custom", custom
         return "function", "function", function
 
-    def _read_body(
-        self, choice: ChoiceState, delta: ToolDelta, body: JsonObject, path: str, arguments: str
-    ) -> None:
+    def _read_body(self, delta: ToolDelta, body: JsonObject, path: str, arguments: str) -> None:
         report = remark(delta)
-        delta.name = self._clean_identity(choice, identity_of(body, "name", path, report))
+        delta.name = identity_of(body, "name", path, report)
         if self._document is not None:
             delta.arguments = arguments_of(self._document, body, arguments, path, report)
-
-    def _clean_identity(self, choice: ChoiceState, identity: str | None) -> str | None:
-        return identity and self._fold.clean(identity, choice.index)
 
     def _fold_legacy_call(self, choice: ChoiceState, body: JsonObject, path: str) -> None:
         """Fold a legacy function call, one a choice (X3)."""
         delta = ToolDelta("legacy-function")
-        self._read_body(choice, delta, body, path, "arguments")
+        self._read_body(delta, body, path, "arguments")
         if choice.legacy_call is None:
             choice.legacy_call = self._fold.open_call(choice, delta)
         self._fold.note_late(choice)
