@@ -171,7 +171,7 @@ class Fold:
             call.kind = "custom"
         self._identify(choice, call, delta)
         for key, value in delta.extra.items():
-            call.extra.put(key, value)
+            call.extra.append(key, value)
         self.append_arguments(choice, call, delta.arguments)
 
     def append_arguments(self, choice: ChoiceState, call: Call, fragment: str) -> None:

@@ -89,6 +89,10 @@ class Router:
         holders = self._known.get(call_id) if call_id else None
         return max(holders, key=lambda call: call.position) if holders else None
 
+    def _last(self) -> Call | None:
+        """Give the last call that tool deltas may go to; a legacy call has deltas of its own (X3)."""
+        return next((call for call in reversed(self._calls) if call.kind != "legacy-function"), None)
+
     def _bound_index(self, delta: ToolDelta, call: Call) -> Route:
         if delta.id:
             return self._bound_index_with_id(delta, call)
@@ -122,13 +126,14 @@ class Router:
         other = self._newest(delta.id)
         if other is not None:
             return self._known_elsewhere(delta, other)  # I5a
-        if not delta.id and not delta.name and self._calls and not self._calls[-1].complete:
+        last = self._last()
+        if not delta.id and not delta.name and last is not None and not last.complete:
             self._lent.add(self._index_of(delta))
-            return self._bind(delta, self._calls[-1]), "index-changed"  # I5b
+            return self._bind(delta, last), "index-changed"  # I5b
         return self._new(delta), None  # I5c
 
     def _without_index(self, delta: ToolDelta) -> Route:
-        last = self._calls[-1] if self._calls else None
+        last = self._last()
         known = self._newest(delta.id)
         if known is not None:
             return known, None  # I6a
