@@ -63,7 +63,9 @@ impl Assembler {
 
     fn refused(&self, py: Python<'_>, assembler: &mut core::Assembler, refused: &core::Refused) -> PyErr {
         match refused {
-            core::Refused::Finished => PyValueError::new_err("the stream was finished; use a new Assembler for another"),
+            core::Refused::Finished => {
+                PyValueError::new_err("the stream was finished; use a new Assembler for another")
+            }
             core::Refused::Error(_) => match self.exception(py, assembler) {
                 Ok(Some(error)) => PyErr::from_value(error.into_bound(py)),
                 Ok(None) => PyRuntimeError::new_err("the stream is in error"),
@@ -129,9 +131,12 @@ impl Assembler {
     /// Folds what came, cut anywhere; gives the events before an error, which the next call raises (P7).
     fn feed<'py>(&self, py: Python<'py>, data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
         with_bytes(data, |bytes| {
-            self.run(py, |assembler| {
-                if bytes.len() < LARGE { assembler.feed(bytes) } else { py.detach(|| assembler.feed(bytes)) }
-            })
+            self.run(
+                py,
+                |assembler| {
+                    if bytes.len() < LARGE { assembler.feed(bytes) } else { py.detach(|| assembler.feed(bytes)) }
+                },
+            )
         })?
     }
 

@@ -26,12 +26,8 @@ const STATUSES: [(&str, core::Status); 4] = [
     ("invalid", core::Status::Invalid),
     ("unnamed", core::Status::Unnamed),
 ];
-const ENDS: [(&str, core::End); 4] = [
-    ("open", core::End::Open),
-    ("done", core::End::Done),
-    ("finished", core::End::Finished),
-    ("cut", core::End::Cut),
-];
+const ENDS: [(&str, core::End); 4] =
+    [("open", core::End::Open), ("done", core::End::Done), ("finished", core::End::Finished), ("cut", core::End::Cut)];
 /// The members that reasoning can come in (X6).
 const REASONING: [&str; 5] = ["reasoning_content", "reasoning", "reasoning_text", "content", "text"];
 
@@ -52,7 +48,24 @@ impl ToolCall {
 impl ToolCall {
     #[classattr]
     fn __match_args__(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
-        PyTuple::new(py, ["choice", "position", "index", "id", "name", "arguments", "kind", "id_source", "status", "executable", "extra", "item_id", "blocks_before"])
+        PyTuple::new(
+            py,
+            [
+                "choice",
+                "position",
+                "index",
+                "id",
+                "name",
+                "arguments",
+                "kind",
+                "id_source",
+                "status",
+                "executable",
+                "extra",
+                "item_id",
+                "blocks_before",
+            ],
+        )
     }
 
     #[new]
@@ -246,7 +259,20 @@ pub(crate) struct Choice {
 impl Choice {
     #[classattr]
     fn __match_args__(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
-        PyTuple::new(py, ["index", "content", "reasoning", "refusal", "tool_calls", "finish_reason", "logprobs", "extra", "reasoning_member"])
+        PyTuple::new(
+            py,
+            [
+                "index",
+                "content",
+                "reasoning",
+                "refusal",
+                "tool_calls",
+                "finish_reason",
+                "logprobs",
+                "extra",
+                "reasoning_member",
+            ],
+        )
     }
 
     #[new]

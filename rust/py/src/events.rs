@@ -31,7 +31,6 @@ macro_rules! text_event {
                 made(Self { choice, text })
             }
         }
-
     };
 }
 
@@ -65,7 +64,6 @@ impl ToolCallStart {
     }
 }
 
-
 /// More of a call's arguments (A1): `arguments` is never empty and comes after the call's start.
 #[pyclass(frozen, extends = Value, module = "deltafold")]
 pub(crate) struct ToolCallDelta {
@@ -89,7 +87,6 @@ impl ToolCallDelta {
         made(Self { choice, call, arguments })
     }
 }
-
 
 /// A call is over (A3); `tool_call` is the whole of it.
 #[pyclass(frozen, extends = Value, module = "deltafold")]
@@ -115,7 +112,6 @@ impl ToolCallEnd {
     }
 }
 
-
 /// A finish reason that differs from the one that stood (E1), raw.
 #[pyclass(frozen, extends = Value, module = "deltafold")]
 pub(crate) struct Finish {
@@ -137,7 +133,6 @@ impl Finish {
         made(Self { choice, reason })
     }
 }
-
 
 /// Token counts as sent (U1); the last one stands.
 #[pyclass(frozen, extends = Value, module = "deltafold")]
@@ -164,15 +159,18 @@ impl Usage {
     }
 }
 
-
 /// The Python object of an event.
 pub(crate) fn to_python(py: Python<'_>, event: &core::Event<'_>, depth: usize) -> PyResult<Py<PyAny>> {
     let string = |text: &str| PyString::new(py, text).unbind();
     let fragment = |fragment: core::Fragment<'_>| PyString::from_bytes(py, fragment.0).map(Bound::unbind);
     Ok(match *event {
         core::Event::TextDelta(choice, text) => value(py, TextDelta { choice, text: fragment(text)? })?.into_any(),
-        core::Event::ReasoningDelta(choice, text) => value(py, ReasoningDelta { choice, text: fragment(text)? })?.into_any(),
-        core::Event::RefusalDelta(choice, text) => value(py, RefusalDelta { choice, text: fragment(text)? })?.into_any(),
+        core::Event::ReasoningDelta(choice, text) => {
+            value(py, ReasoningDelta { choice, text: fragment(text)? })?.into_any()
+        }
+        core::Event::RefusalDelta(choice, text) => {
+            value(py, RefusalDelta { choice, text: fragment(text)? })?.into_any()
+        }
         core::Event::ToolCallStart(choice, call, id, name) => {
             value(py, ToolCallStart { choice, call, id: string(id), name: string(name) })?.into_any()
         }

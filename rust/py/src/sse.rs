@@ -7,9 +7,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
 use crate::convert::number;
+use crate::errors;
 use crate::input::with_bytes;
 use crate::values::{Value, made, value};
-use crate::errors;
 
 /// One dispatched server-sent event.
 #[pyclass(frozen, extends = Value, module = "deltafold")]
@@ -33,19 +33,27 @@ impl ServerSentEvent {
 
     #[new]
     #[pyo3(signature = (event, data, id, retry=None))]
-    fn new(event: Py<PyString>, data: Py<PyString>, id: Py<PyString>, retry: Option<Py<PyAny>>) -> PyClassInitializer<Self> {
+    fn new(
+        event: Py<PyString>,
+        data: Py<PyString>,
+        id: Py<PyString>,
+        retry: Option<Py<PyAny>>,
+    ) -> PyClassInitializer<Self> {
         made(Self { event, data, id, retry })
     }
 }
 
 impl ServerSentEvent {
     fn of(py: Python<'_>, event: &SseEvent) -> PyResult<Py<Self>> {
-        value(py, Self {
-            event: PyString::new(py, &event.event).unbind(),
-            data: PyString::new(py, &event.data).unbind(),
-            id: PyString::new(py, &event.id).unbind(),
-            retry: event.retry.as_deref().map(|digits| retry(py, digits)).transpose()?,
-        })
+        value(
+            py,
+            Self {
+                event: PyString::new(py, &event.event).unbind(),
+                data: PyString::new(py, &event.data).unbind(),
+                id: PyString::new(py, &event.id).unbind(),
+                retry: event.retry.as_deref().map(|digits| retry(py, digits)).transpose()?,
+            },
+        )
     }
 }
 

@@ -18,7 +18,8 @@ pub(crate) fn recovered(text: &str, depth: usize) -> Option<&str> {
     let lead = crate::json::scan::skip_space(bytes, 0);
     let mut leads = [space, lead.min(space), 0];
     leads.sort_unstable_by(|left, right| right.cmp(left));
-    let start = leads.into_iter().map(|lead| brace - lead).find(|&start| start > 0 && is_run_of_prefixes(bytes, start))?;
+    let start =
+        leads.into_iter().map(|lead| brace - lead).find(|&start| start > 0 && is_run_of_prefixes(bytes, start))?;
     text.get(start..)
 }
 

@@ -52,9 +52,10 @@ impl Fold {
     #[inline]
     fn note_late(&mut self) {
         let frame = self.quirks.frame;
-        let late = self.choices.get(self.current).is_some_and(|choice| {
-            choice.finish_reason.is_some() && choice.finished_in != frame
-        });
+        let late = self
+            .choices
+            .get(self.current)
+            .is_some_and(|choice| choice.finish_reason.is_some() && choice.finished_in != frame);
         if late && !self.late_noted {
             self.late_noted = true;
             self.quirk(QuirkKind::DeltaAfterFinish, None, String::new);
@@ -341,13 +342,7 @@ impl Fold {
 
     /// Appends what a delta brings to the arguments of its call (A1, A2), and shows what can be shown.
     #[inline]
-    fn take_arguments(
-        &mut self,
-        slot: usize,
-        call: usize,
-        arguments: Arguments,
-        view: &View<'_>,
-    ) -> Result<(), Error> {
+    fn take_arguments(&mut self, slot: usize, call: usize, arguments: Arguments, view: &View<'_>) -> Result<(), Error> {
         match arguments {
             Arguments::Absent => {}
             Arguments::Text(span) => {

@@ -108,7 +108,8 @@ impl Fold {
         }
         for slot in self.order() {
             let Some(choice) = self.choices.get(slot) else { continue };
-            let nameless = |call: &&Call| call.id.is_empty() && call.ended.is_none() && call.kind != CallKind::LegacyFunction;
+            let nameless =
+                |call: &&Call| call.id.is_empty() && call.ended.is_none() && call.kind != CallKind::LegacyFunction;
             if let Some(call) = choice.calls.iter().find(nameless) {
                 return Err(Error::new(ErrorKind::MissingId, format!("the call of {:?} never got an id", call.name)));
             }
@@ -184,7 +185,10 @@ impl Fold {
         let Some(choice) = self.choices.get(self.current) else { return false };
         let Some(call) = choice.calls.get(position).filter(|call| call.held) else { return false };
         let repeats = choice.calls.iter().take(position).any(|earlier| {
-            !earlier.dropped && earlier.id == call.id && earlier.name == call.name && earlier.arguments() == call.arguments()
+            !earlier.dropped
+                && earlier.id == call.id
+                && earlier.name == call.name
+                && earlier.arguments() == call.arguments()
         });
         let id = call.id.clone();
         if let Some(call) = self.call_mut(position) {

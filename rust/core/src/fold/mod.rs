@@ -196,7 +196,12 @@ impl Fold {
             Record::Start { choice: slot, call } => {
                 let of = choice(*slot)?.calls.get(*call)?;
                 let id = of.ended.as_ref().map_or(&of.id, |ended| &ended.id);
-                Event::ToolCallStart(choice(*slot)?.index, *call, id, of.ended.as_ref().map_or(&of.name, |ended| &ended.name))
+                Event::ToolCallStart(
+                    choice(*slot)?.index,
+                    *call,
+                    id,
+                    of.ended.as_ref().map_or(&of.name, |ended| &ended.name),
+                )
             }
             Record::Arguments { choice: slot, call, start, end } => {
                 let text = choice(*slot)?.calls.get(*call)?.arguments().get(*start..*end)?;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::scan::flag;
+use super::scan::{flag, simple_escape};
 
 /// A decoder of one text that may come in fragments: it holds back a high surrogate at the end of a fragment.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,20 +42,13 @@ impl Joiner {
     /// Decodes the escape whose backslash stands before `escape`; gives what follows it.
     #[inline]
     fn escape<'a>(&mut self, escape: &'a [u8], text: &mut Vec<u8>) -> &'a [u8] {
-        let plain = match escape.first() {
-            Some(b'u') => {
-                let digits = escape.get(1..5).and_then(|digits| std::str::from_utf8(digits).ok());
-                self.unit(digits.and_then(|digits| u16::from_str_radix(digits, 16).ok()).unwrap_or(0xfffd), text);
-                return escape.get(5..).unwrap_or_default();
-            }
-            Some(b'b') => 0x08,
-            Some(b'f') => 0x0c,
-            Some(b'n') => b'\n',
-            Some(b'r') => b'\r',
-            Some(b't') => b'\t',
-            Some(other) => *other,
-            None => return &[],
-        };
+        let Some(&letter) = escape.first() else { return &[] };
+        if letter == b'u' {
+            let digits = escape.get(1..5).and_then(|digits| std::str::from_utf8(digits).ok());
+            self.unit(digits.and_then(|digits| u16::from_str_radix(digits, 16).ok()).unwrap_or(0xfffd), text);
+            return escape.get(5..).unwrap_or_default();
+        }
+        let plain = simple_escape(letter).unwrap_or(letter);
         self.flush(text);
         text.push(plain);
         escape.get(1..).unwrap_or_default()

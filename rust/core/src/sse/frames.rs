@@ -298,13 +298,7 @@ impl Frames {
 
     /// Handles a whole line; `place` says where in which input it lies, unless it was held.
     #[inline]
-    fn whole_line(
-        &mut self,
-        line: &[u8],
-        place: Option<(usize, &[u8])>,
-        offset: u64,
-        limits: &Limits,
-    ) -> Option<Item> {
+    fn whole_line(&mut self, line: &[u8], place: Option<(usize, &[u8])>, offset: u64, limits: &Limits) -> Option<Item> {
         match line.first() {
             None => return self.blank_line(),
             Some(b':') => {
@@ -314,10 +308,10 @@ impl Frames {
             }
             Some(_) => {}
         }
+        self.first_line.get_or_insert(offset);
         if let Some(limit) = self.over_line_limit(line.len(), limits) {
             return Some(limit);
         }
-        self.first_line.get_or_insert(offset);
         let colon = line.iter().take(6).position(|&byte| byte == b':').unwrap_or(line.len());
         let (name, rest) = line.split_at(colon);
         let space = usize::from(rest.get(1) == Some(&b' '));
@@ -336,12 +330,7 @@ impl Frames {
 
     /// Adds a data line to the event (S4): the only one is left where it lies, several are joined with LF.
     #[inline]
-    fn data_line(
-        &mut self,
-        value: &[u8],
-        place: Option<(usize, usize, &[u8])>,
-        limits: &Limits,
-    ) -> Option<Item> {
+    fn data_line(&mut self, value: &[u8], place: Option<(usize, usize, &[u8])>, limits: &Limits) -> Option<Item> {
         if !self.has_data {
             self.has_data = true;
             match place {

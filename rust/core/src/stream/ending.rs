@@ -111,9 +111,7 @@ impl Assembler {
         match scratch.tape.read(data, self.fold.limits.depth) {
             Ok(()) => Ok(scratch.tape.node(0).is_some_and(|node| node.kind == Kind::Object)),
             Err(Fault::Malformed(..)) => Ok(false),
-            Err(Fault::Deep(_)) => {
-                Err(Error::new(ErrorKind::Depth, super::payload::too_deep(self.fold.limits.depth)))
-            }
+            Err(Fault::Deep(_)) => Err(Error::new(ErrorKind::Depth, super::payload::too_deep(self.fold.limits.depth))),
         }
     }
 

@@ -76,7 +76,8 @@ impl Assembler {
         self.counters.frames_recognised += 1;
         let Some(template) = scratch.shelf.get(found.template) else { return Ok(()) };
         let view = scratch.shelf.marks.view(payload);
-        let ops = if template.header != 0 && template.header == self.fold.header { &template.body } else { &template.ops };
+        let ops =
+            if template.header != 0 && template.header == self.fold.header { &template.body } else { &template.ops };
         self.fold.header = 0;
         for op in ops {
             self.fold.apply(op, &view)?;

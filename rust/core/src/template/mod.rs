@@ -45,14 +45,28 @@ pub(crate) const HOLES: usize = 24;
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
     shifts: [i64; HOLES + 1],
-    flags: [u8; HOLES],
+    holes: [Text; HOLES],
+    decoded: Vec<u8>,
+}
+
+/// The text in a hole: its flags, or where it stands decoded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Text {
+    Raw(u8),
+    Decoded(u32, u32),
+}
+
+impl Default for Text {
+    fn default() -> Self {
+        Self::Raw(0)
+    }
 }
 
 impl Marks {
     /// The payload, seen through the template's operations.
     #[inline]
     pub(crate) fn view<'a>(&'a self, bytes: &'a [u8]) -> View<'a> {
-        View { bytes, shifts: &self.shifts, flags: &self.flags }
+        View { bytes, shifts: &self.shifts, holes: &self.holes, decoded: &self.decoded }
     }
 }
 
@@ -82,18 +96,19 @@ impl Template {
     #[inline]
     fn compare(&self, bytes: &[u8], marks: &mut Marks) -> Result<usize, usize> {
         let (mut at, mut done) = (0, 0);
-        let slots = marks.shifts.iter_mut().skip(1).zip(&mut marks.flags);
+        marks.decoded.clear();
+        let slots = marks.shifts.iter_mut().skip(1).zip(&mut marks.holes);
         for (hole, (shift, mark)) in self.holes.iter().zip(slots) {
             let fixed = self.bytes.get(done..hole.start as usize).unwrap_or_default();
             let from = at + fixed.len();
             if bytes.get(at..from) != Some(fixed) {
                 return Err(from);
             }
-            let (end, flags) = value(bytes, from, hole.kind)?;
+            let (end, text) = value(bytes, from, hole.kind, &mut marks.decoded)?;
             done = hole.end as usize;
             at = end;
             *shift = end as i64 - done as i64;
-            *mark = flags;
+            *mark = text;
         }
         let fixed = self.bytes.get(done..).unwrap_or_default();
         let end = at + fixed.len();
@@ -101,14 +116,19 @@ impl Template {
     }
 }
 
-/// Passes the value of a hole at `at`; gives where it ends and its flags, or where it is not such a value.
+/// Passes the value of a hole at `at`; gives where it ends and its text, or where it is not such a value.
 #[inline]
-fn value(bytes: &[u8], at: usize, kind: Hole) -> Result<(usize, u8), usize> {
+fn value(bytes: &[u8], at: usize, kind: Hole, decoded: &mut Vec<u8>) -> Result<(usize, Text), usize> {
     match kind {
         Hole::Filled | Hole::String => {
-            let (end, flags) = scan::string(bytes, at)?;
-            let fits = (end > at || kind == Hole::String) && flags & flag::INVALID == 0;
-            if fits { Ok((end, flags)) } else { Err(end) }
+            let start = decoded.len();
+            let (end, flags) = scan::text(bytes, at, decoded)?;
+            let text = match flags {
+                Some(flags) if flags & flag::INVALID != 0 => return Err(end),
+                Some(flags) => Text::Raw(flags),
+                None => Text::Decoded(start as u32, decoded.len() as u32),
+            };
+            if end > at || kind == Hole::String { Ok((end, text)) } else { Err(end) }
         }
         Hole::Number | Hole::NonZero | Hole::Integer => {
             let end = scan::number(bytes, at)?;
@@ -118,7 +138,7 @@ fn value(bytes: &[u8], at: usize, kind: Hole) -> Result<(usize, u8), usize> {
                 Hole::NonZero => !is_zero(number),
                 _ => true,
             };
-            if fits { Ok((end, 0)) } else { Err(end) }
+            if fits { Ok((end, Text::Raw(0))) } else { Err(end) }
         }
     }
 }

@@ -2,9 +2,9 @@
 
 pub(crate) mod openai_chat;
 
-use crate::json::tape::{Kind, Node, Tape};
 use crate::chunk::Span;
 use crate::completion::Wire;
+use crate::json::tape::{Kind, Node, Tape};
 use crate::json::text;
 
 /// The members of the object at `index`: the decoded name and the index of the value.
@@ -63,7 +63,11 @@ pub(crate) fn detect(bytes: &[u8], tape: &Tape, name: &[u8]) -> Option<Wire> {
     }
     let kind = type_of(bytes, tape, name);
     match &*kind {
-        b"message_start" | b"message_delta" | b"message_stop" | b"content_block_start" | b"content_block_delta"
+        b"message_start"
+        | b"message_delta"
+        | b"message_stop"
+        | b"content_block_start"
+        | b"content_block_delta"
         | b"content_block_stop" => Some(Wire::AnthropicMessages),
         kind if kind.starts_with(b"response.") => Some(Wire::OpenaiResponses),
         _ => None,
@@ -78,7 +82,9 @@ pub(crate) fn looks_like(payload: &[u8]) -> &'static str {
         "; it looks like Gemini's native stream"
     } else if has("message") && has("done") {
         "; it looks like Ollama's native stream"
-    } else if has("event_type") || value.get("type").and_then(crate::json::Value::text).is_some_and(|kind| kind.contains('-')) {
+    } else if has("event_type")
+        || value.get("type").and_then(crate::json::Value::text).is_some_and(|kind| kind.contains('-'))
+    {
         "; it looks like Cohere's native stream"
     } else if has("output") && has("request_id") {
         "; it looks like DashScope's native stream"

@@ -136,7 +136,8 @@ impl Reader<'_> {
     }
 
     fn choice(&mut self, choice: u32) {
-        let (mut index, mut delta, mut finish, mut logprobs, mut message, mut text) = (None, None, None, None, None, None);
+        let (mut index, mut delta, mut finish, mut logprobs, mut message, mut text) =
+            (None, None, None, None, None, None);
         let mut kept = [None; KEPT.len()];
         for (name, value) in members(self.bytes, self.tape, choice) {
             let slot = match &*name {
@@ -158,7 +159,9 @@ impl Reader<'_> {
         }
         let index = match self.index(index, "choices[].index") {
             Index::Given(index) => index,
-            Index::At(span) => integer(self.bytes.get(span.start as usize..span.end as usize).unwrap_or_default()).unwrap_or(0),
+            Index::At(span) => {
+                integer(self.bytes.get(span.start as usize..span.end as usize).unwrap_or_default()).unwrap_or(0)
+            }
             Index::Missing => 0,
         };
         self.ops.push(Op::Choice(index));
