@@ -206,7 +206,7 @@ class AnthropicMessages:
             self._fold.quirks.report(kind, 0, call.position, detail)
         self._fold.fold_into(choice, call, delta)
         if given:
-            self._fold.take_snapshot(choice, call, document.source(start, "input"), done=False)
+            self._fold.take_fallback(call, document.source(start, "input"))
 
     def _start_members(self, start: JsonObject, block: Block, choice: ChoiceState) -> None:
         """Keep the start of a block; its text counts."""
