@@ -97,8 +97,12 @@ def derived(outcome: Outcome) -> list[Any]:
 
 def without_details(members: dict[str, Any]) -> dict[str, Any]:
     """`to_dict()` without what is for people: the details of quirks and the text of an error."""
-    quirks = [{name: value for name, value in quirk.items() if name != "detail"} for quirk in members["quirks"]]
-    error = members["error"] and {name: value for name, value in members["error"].items() if name != "message"}
+    quirks = [
+        {name: value for name, value in quirk.items() if name != "detail"} for quirk in members["quirks"]
+    ]
+    error = members["error"] and {
+        name: value for name, value in members["error"].items() if name != "message"
+    }
     return {**members, "quirks": quirks, "error": error}
 
 
