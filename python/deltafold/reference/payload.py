@@ -101,21 +101,43 @@ class Payloads:
                 return
         self.take(event, data, offset)
 
+<<<<<<< HEAD
     def take_error_line(self, line: ErrorLine) -> None:
         """Take a line `error: {json}` as an error (E6); anything else is an unknown field (S4)."""
         self.at(line.offset)
         text = line.text.strip(_SPACE)
         if self._over and text.startswith("{"):
             self._fold.quirks.report("data-after-done", detail="error")
+=======
+    def take_error_line(self, text: str, offset: int, *, is_tail: bool = False) -> None:
+        """Take a line `error: {json}` as an error (E6); anything else is an unknown field (S4).
+
+        A line that the end of input cut off is no line yet: nothing is reported of it (S5).
+        """
+        self.at(offset)
+        text = text.strip(_SPACE)
+        if self._over:
+            late = text.startswith("{")
+            if late or not is_tail:
+                self._fold.quirks.report("data-after-done" if late else "unknown-field", detail="error")
+>>>>>>> main
             return
         try:
             document = self._parse(text)
         except json.MalformedJsonError:
             document = None
+<<<<<<< HEAD
         if document is not None and is_object(document.value):
             raise payload_error(document, self._place.frame, line.offset)
         if line.ended:
             self._fold.quirks.report("unknown-field", detail="error")
+=======
+        if document is None or not is_object(document.value):
+            if not is_tail:
+                self._fold.quirks.report("unknown-field", detail="error")
+            return
+        raise payload_error(document, self._place.frame, offset)
+>>>>>>> main
 
     def close(self) -> None:
         """End the response when the input ends."""

@@ -148,7 +148,11 @@ class Assembler:
                         item.event, item.data, item.offset
                     )
                 elif isinstance(item, ErrorLine):
+<<<<<<< HEAD
                     payloads.take_error_line(item)
+=======
+                    payloads.take_error_line(item.text, item.offset, is_tail=item.is_tail)
+>>>>>>> main
                 else:
                     payloads.at(None)
                     self._fold.quirks.report(item.kind, detail=item.detail)
