@@ -28,10 +28,9 @@ def formatting(venv: Path) -> None:
 
 
 def types(venv: Path) -> None:
-    """Mypy and pyright, both strict; the package and a file of typical use (tests/typing)."""
+    """Mypy and pyright, both strict; the package and a file of typical use."""
     python = environments.python_of(venv)
-    typed = ["python/deltafold", *(["tests/typing"] if (ROOT / "tests" / "typing").is_dir() else [])]
-    run(python, "-m", "mypy", "--strict", *typed)
+    run(python, "-m", "mypy", "--strict", "python/deltafold", "tests/typing/typical_use.py")
     run(environments.program_of(venv, "pyright"), "--pythonpath", python, "--warnings")
 
 
