@@ -27,9 +27,10 @@ impl Assembler {
             }
         }
         let length = *at - start;
-        if length > 0 {
-            scratch.shelf.touch(self.template);
+        if length == 0 {
+            return;
         }
+        scratch.shelf.touch(self.template);
         self.counters.frames_recognised += self.frame - frame;
         self.counters.bytes_scanned += length as u64;
         self.allowance = (self.allowance + length).min(ALLOWANCE);
