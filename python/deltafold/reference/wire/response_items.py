@@ -174,5 +174,5 @@ class Items:
         if item_id not in self._by_id:
             self._budget.spend(weigh(item_id))
         self._by_id[item_id] = item
-        if item.call is not None:
+        if item.call is not None and not item.call.ended:
             item.call.item_id = item.id
