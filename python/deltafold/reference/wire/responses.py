@@ -9,7 +9,7 @@ from deltafold.errors import ProviderError
 from deltafold.reference.call import ToolDelta
 from deltafold.reference.identity import accept
 from deltafold.reference.provider import is_error, provider_error
-from deltafold.reference.text import Text, weigh
+from deltafold.reference.text import Text, clean, weigh
 from deltafold.reference.wire.members import (
     arguments_of,
     identity_of,
@@ -66,6 +66,7 @@ class OpenAIResponses:
     def __init__(self, fold: Fold) -> None:
         """Fold into the given response."""
         self.failed = False
+        self._response_failed = False
         self._fold = fold
         self._items = Items(fold.budget)
         self._parts = PartFolder(fold, self._items, self._report)
@@ -80,7 +81,8 @@ class OpenAIResponses:
         """Fold one event by its type, or by its name where it has none."""
         kind = document.value.get("type")
         kind = kind if isinstance(kind, str) else event
-        self.failed = kind in {"error", "response.failed"}
+        self._response_failed = kind == "response.failed"
+        self.failed = self._response_failed or kind == "error"
         if not kind.startswith(PREFIX):
             return
         choice = self._fold.choice(0)
@@ -96,16 +98,17 @@ class OpenAIResponses:
         self._response(document, choice, kind)
 
     def error(self, document: Document) -> ProviderError | None:
-        """Give the error of a failed response; an `error` event holds its own."""
-        response = document.value.get("response")
-        if not is_object(response):
+        """Give the error of a failed response: its own, else that of its event."""
+        if not self._response_failed:
             return None
         place = self._fold.place
-        error = response.get("error")
-        if not is_error(error):
-            return ProviderError("the response failed", frame=place.frame, offset=place.offset)
-        source = document.source(response, "error") if is_object(error) else ""
-        return provider_error(error, source, place.frame, place.offset)
+        response = document.value.get("response")
+        for holder in (response, document.value):
+            if is_object(holder) and is_error(holder.get("error")):
+                error = holder["error"]
+                source = document.source(holder, "error") if is_object(error) else ""
+                return provider_error(error, source, place.frame, place.offset)
+        return ProviderError("the response failed", frame=place.frame, offset=place.offset)
 
     def close(self) -> None:
         """End the texts of items that were not done."""
@@ -226,6 +229,7 @@ class OpenAIResponses:
         self._read_identity(entry, delta, path, report)
         value = arguments_of(document, entry, ARGUMENTS.get(item.kind, "arguments"), path, report)
         if not call.ended:
+            delta.is_whole = True
             delta.extra = {key: value for key, value in entry.items() if key not in KNOWN_IN_CALL}
             self._fold_delta(choice, call, delta)
         self._fold.take_snapshot(choice, call, value, done=done)
@@ -374,7 +378,7 @@ class OpenAIResponses:
             entry_kind = string_in(entry, "type", path, self._report)
             item_id = self._item_id(entry, "id", path)
             call_id = accept(entry.get("call_id")) if entry_kind in CALL_KINDS else None
-            item = self._items.match(place, entry_kind, item_id, calls.get(call_id or "", []))
+            item = self._items.match(place, entry_kind, item_id, calls.get(clean(call_id or "")[0], []))
             if item is None:
                 free = self._items.find(place, None) is None
                 item = self._open(entry_kind, place if free else None, item_id, choice)

@@ -123,12 +123,12 @@ impl Fold {
             .is_some_and(|call| call.ended.is_some())
     }
 
-    /// A call knows the first id of its item.
+    /// A call knows the first id of its item, as long as its end has not been shown.
     pub(super) fn name_item(&mut self, call: usize, item: usize) {
         let (current, blocks) = (self.current, self.blocks.as_ref());
         let id = blocks.and_then(|blocks| blocks.all.get(item)?.id.as_deref());
         let call = self.choices.get_mut(current).and_then(|choice| choice.calls.get_mut(call));
-        if let Some(call) = call.filter(|call| call.item_id.is_none()) {
+        if let Some(call) = call.filter(|call| call.ended.is_none() && call.item_id.is_none()) {
             call.item_id = id.map(str::to_owned);
         }
     }
@@ -207,10 +207,10 @@ impl Fold {
 pub(super) fn settled(call: &Call, ended: &Arc<ToolCall>, may_run: bool, depth: usize) -> Arc<ToolCall> {
     let revised = call.whole.as_ref().and_then(|whole| whole.revised.as_deref());
     let executable = may_run && ended.status == Status::Complete;
-    if revised.is_none() && ended.executable == executable && ended.item_id == call.item_id {
+    if revised.is_none() && ended.executable == executable {
         return ended.clone();
     }
-    let mut result = ToolCall { item_id: call.item_id.clone(), ..ToolCall::clone(ended) };
+    let mut result = ToolCall::clone(ended);
     if let Some(revised) = revised {
         revised.clone_into(&mut result.arguments);
         result.status = status(call, Some(revised), true, depth);
