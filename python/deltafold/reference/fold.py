@@ -171,7 +171,7 @@ class Fold:
             call.kind = "custom"
         self._identify(choice, call, delta)
         for key, value in delta.extra.items():
-            call.extra.put(key, value)
+            call.extra.append(key, value)
         self.append_arguments(choice, call, delta.arguments)
 
     def append_arguments(self, choice: ChoiceState, call: Call, fragment: str) -> None:
@@ -238,8 +238,8 @@ class Fold:
         if delta.id and call.id not in {None, delta.id}:
             self.quirks.report("id-changed", choice.index, call.position, f"{call.id}, then {delta.id}")
         if delta.id and delta.id != call.id and (call.id is None or replace):
-            former, call.id = call.id, delta.id
-            choice.router.learn(call, former)
+            call.id = delta.id
+            choice.router.learn(call)
         if delta.name and call.name not in {None, delta.name}:
             self.quirks.report("name-changed", choice.index, call.position, f"{call.name}, then {delta.name}")
         if delta.name and delta.name != call.name and (call.name is None or replace):

@@ -170,10 +170,10 @@ class Payloads:
         self._place.surrogates = document.surrogates
         self._wire.fold(document, event)
         error = document.value.get("error")
-        if self._wire.failed or event == "error" or is_error(error):
-            raise self._wire.error(document) or payload_error(document, self._place.frame, self._place.offset)
         if error is not None and not isinstance(error, (dict, str)):
             self._fold.quirks.report("wrong-type", detail="error")
+        if self._wire.failed or event == "error" or is_error(error):
+            raise self._wire.error(document) or payload_error(document, self._place.frame, self._place.offset)
         if self._fold.marked:
             self._ended_by_wire = True
             self._end()

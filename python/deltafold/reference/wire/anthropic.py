@@ -196,9 +196,8 @@ class AnthropicMessages:
         delta = ToolDelta()
         report = remark(delta)
         delta.index = index
-        for name in ("id", "name"):
-            identity = identity_of(start, name, "content_block", report)
-            setattr(delta, name, identity and self._fold.clean(identity, 0))
+        delta.id = identity_of(start, "id", "content_block", report)
+        delta.name = identity_of(start, "name", "content_block", report)
         delta.extra = {key: value for key, value in start.items() if key not in KNOWN_IN_CALL}
         given = object_in(start, "input", "content_block", report)
         call = block.call = self._fold.open_call(choice, delta)

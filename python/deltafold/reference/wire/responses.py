@@ -223,9 +223,8 @@ class OpenAIResponses:
         self._fold.take_snapshot(choice, call, value, done=done)
 
     def _read_identity(self, parent: JsonObject, delta: ToolDelta, path: str, report: Report) -> None:
-        for member, name in (("call_id", "id"), ("name", "name")):
-            identity = identity_of(parent, member, path, report)
-            setattr(delta, name, identity and self._fold.clean(identity, 0))
+        delta.id = identity_of(parent, "call_id", path, report)
+        delta.name = identity_of(parent, "name", path, report)
 
     def _fold_delta(self, choice: ChoiceState, call: Call, delta: ToolDelta) -> None:
         for kind, detail in delta.remarks:

@@ -1,6 +1,6 @@
 //! `OpenAI` chat completions, and what gateways make of them (W1).
 
-use crate::chunk::{Arguments, CallDelta, Ident, Index, Op, Span, TextKind};
+use crate::chunk::{About, Arguments, CallDelta, Ident, Index, Op, Span, TextKind};
 use crate::completion::CallKind;
 use crate::json::tape::{Kind, Node, Tape};
 use crate::json::text;
@@ -86,7 +86,7 @@ impl Reader<'_> {
     }
 
     fn quirk(&mut self, kind: QuirkKind, detail: &'static str) {
-        self.ops.push(Op::Quirk(kind, detail, false));
+        self.ops.push(Op::Quirk(kind, detail, About::Choice));
     }
 
     fn wrong_type(&mut self, path: &'static str) {
@@ -167,8 +167,14 @@ impl Reader<'_> {
         self.ops.push(Op::Choice(index));
         self.kept(&kept);
         match self.node(delta).map(|node| node.kind) {
-            Some(Kind::Object) => self.delta(delta.unwrap_or_default()),
-            Some(_) => self.wrong_type("choices[].delta"),
+            Some(kind) => {
+                self.ignored.extend(text);
+                if kind == Kind::Object {
+                    self.delta(delta.unwrap_or_default());
+                } else {
+                    self.wrong_type("choices[].delta");
+                }
+            }
             None => {
                 if let Some(span) = self.string(text, "choices[].text") {
                     self.ops.push(Op::Text(TextKind::Content, span, "text"));
@@ -237,7 +243,9 @@ impl Reader<'_> {
         let mut found = false;
         for (member, index) in REASONING.into_iter().zip(members) {
             if let Some(span) = self.string(*index, "choices[].delta.reasoning") {
-                if !found {
+                if found {
+                    self.ignored.extend(*index);
+                } else {
                     self.ops.push(Op::Text(TextKind::Reasoning, span, member));
                 }
                 found = true;
@@ -299,8 +307,8 @@ impl Reader<'_> {
     fn call(&mut self, first: usize, call: CallDelta) {
         self.ops.push(Op::Call(call));
         for op in self.ops.get_mut(first..).unwrap_or_default() {
-            if let Op::Quirk(_, _, about_call) = op {
-                *about_call = true;
+            if let Op::Quirk(_, _, about) = op {
+                *about = About::Call;
             }
         }
         self.ops.get_mut(first..).unwrap_or_default().rotate_right(1);
