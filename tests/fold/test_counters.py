@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
-from benches.shapes import SHAPES, shape
 
+from benches.shapes import SHAPES, shape
 from tests.cases import huge_vectors
 from tests.outcomes import run
 from tests.support import FIXED_SEED, engine_of, even_sizes, pieces, public, random_sizes

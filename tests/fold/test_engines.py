@@ -40,7 +40,7 @@ print(json.dumps({
 
 
 def python(code: str, **environment: str) -> Any:
-    """What a fresh interpreter prints as JSON; it imports the package as tested here, wheel or source tree."""
+    """What a fresh interpreter prints as JSON; it imports the package that is tested, wheel or tree."""
     package = Path(str(public().__file__)).parent.parent
     path = os.pathsep.join([str(package), *filter(None, [os.environ.get("PYTHONPATH")])])
     command = [sys.executable, "-c", code]
