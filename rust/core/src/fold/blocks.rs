@@ -185,8 +185,8 @@ impl Fold {
     }
 
     /// Operations are about the open block under that index, if it is one of those that fit.
-    pub(super) fn find_block(&mut self, index: Index, fit: Fit, view: &View<'_>) {
-        let index = index.read(view);
+    #[inline]
+    pub(super) fn find_block(&mut self, index: Option<i64>, fit: Fit) {
         let found = self.blocks.as_ref().and_then(|blocks| blocks.by_index.get(&index).copied());
         self.block = found.filter(|&found| {
             self.blocks().get(found).is_some_and(|block| match fit {

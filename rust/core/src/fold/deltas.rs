@@ -115,10 +115,17 @@ impl Fold {
                     return result;
                 }
                 // The index is not bound: the table decides, on the fragment as a payload of its own.
-                let span = Span { start: 0, end: raw.len() as u32, before: 0, upto: 0, flags, hole: FIXED };
-                let (id, name, arguments) = (Ident::Absent, Ident::Absent, Arguments::Text(span));
+                let (id, name, arguments) = (Ident::Absent, Ident::Absent, whole_text(raw, flags));
                 let delta = CallDelta { index: Index::Given(index), id, name, arguments, kind };
                 self.identified(&delta, Some(index), &View::plain(raw))
+            }
+            Action::Part(index, fit, form, place) => {
+                self.find_block(Some(index), fit);
+                self.part_delta(form, place, Some((raw, flags)))
+            }
+            Action::Input(index, fit) => {
+                self.find_block(Some(index), fit);
+                self.input(whole_text(raw, flags), &View::plain(raw))
             }
         }
     }
@@ -435,4 +442,9 @@ impl Fold {
         target.shown = end;
         self.events.arguments(slot, call, start, end);
     }
+}
+
+/// A fragment as a payload of its own.
+fn whole_text(raw: &[u8], flags: u8) -> Arguments {
+    Arguments::Text(Span { start: 0, end: raw.len() as u32, before: 0, upto: 0, flags, hole: FIXED })
 }

@@ -90,7 +90,7 @@ impl Fold {
             }
             Op::Input(arguments) => self.input(arguments, view),
             Op::Block(index, fit) => {
-                self.find_block(index, fit, view);
+                self.find_block(index.read(view), fit);
                 Ok(())
             }
             Op::Item(index, id, form) => self.find_item(index, id, form, view),

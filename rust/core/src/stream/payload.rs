@@ -4,7 +4,7 @@ use super::scratch::Scratch;
 use super::waiting::{KEPT, Kept};
 use super::{Assembler, Malformed};
 use crate::chunk::{Op, View};
-use crate::completion::Wire;
+use crate::completion::{End, Wire};
 use crate::error::{Error, ErrorKind};
 use crate::json::scan::{flag, trim};
 use crate::json::tape::{Fault, Kind};
@@ -21,7 +21,7 @@ impl Assembler {
         if let Err(error) = self.classify(payload, name, offset, scratch) {
             self.fail(error, offset);
         }
-        if self.fold.done && !ending && self.error.is_none() {
+        if self.fold.done && !ending && self.error.is_none() && self.end == End::Open {
             self.seal(scratch);
         }
         self.frame += 1;
@@ -155,7 +155,7 @@ impl Assembler {
         }
         self.own_terminal = self.fold.done;
         if self.fast && is_learnable && result.is_ok() {
-            self.learn(payload, scratch);
+            self.learn(payload, name, scratch);
         }
         scratch.tape.shrink();
         result?;
