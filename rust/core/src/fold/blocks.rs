@@ -197,7 +197,13 @@ impl Fold {
     }
 
     /// Operations are about the item of that index or id, if it is one of that form, and if it is a call that has not ended.
-    pub(super) fn find_item(&mut self, index: Index, id: Ident, form: &ItemForm<'_>, view: &View<'_>) -> Result<(), Error> {
+    pub(super) fn find_item(
+        &mut self,
+        index: Index,
+        id: Ident,
+        form: &ItemForm<'_>,
+        view: &View<'_>,
+    ) -> Result<(), Error> {
         let mut lone = 0;
         let id = match id {
             Ident::Given(span) => {
@@ -279,12 +285,11 @@ impl Fold {
         let Some(id) = id else { return Ok(()) };
         block.id.get_or_insert_with(|| id.into());
         let call = block.call;
-        match self.blocks_mut().by_id.get_mut(id) {
-            Some(known) => *known = item,
-            None => {
-                self.charge(id.len())?;
-                self.blocks_mut().by_id.insert(id.into(), item);
-            }
+        if let Some(known) = self.blocks_mut().by_id.get_mut(id) {
+            *known = item;
+        } else {
+            self.charge(id.len())?;
+            self.blocks_mut().by_id.insert(id.into(), item);
         }
         if let Some(call) = call {
             self.name_item(call, item);

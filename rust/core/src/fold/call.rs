@@ -30,8 +30,6 @@ pub(crate) struct Call {
     pub(crate) extra: Extra,
     pub(crate) item_id: Option<String>,
     pub(crate) blocks_before: usize,
-    /// Its block or item has ended, which proves its end (A4).
-    pub(crate) closed: bool,
     /// What the wire said that its arguments are as a whole.
     pub(crate) whole: Option<Box<Whole>>,
     /// The call as it ended.

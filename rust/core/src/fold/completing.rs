@@ -91,14 +91,14 @@ fn result(choice: &mut Choice, tool_calls: Vec<Arc<ToolCall>>, last: bool) -> co
 fn calls(choice: &Choice, ending: Ending, depth: usize) -> Vec<Arc<ToolCall>> {
     let standing = choice.calls.iter().enumerate().filter(|(_, call)| !call.dropped);
     standing
-        .map(|(position, call)| match &call.ended {
-            Some(ended) => settled(call, ended, ending.may_run, depth),
-            None => {
-                let mut result = tool_call(choice, position, call, Ending { may_run: false, ..ending }, depth);
-                result.arguments = call.stated().map_or_else(|| owned(call.arguments.clone()), str::to_owned);
-                result.extra.clone_from(&call.extra);
-                Arc::new(result)
+        .map(|(position, call)| {
+            if let Some(ended) = &call.ended {
+                return settled(call, ended, ending.may_run, depth);
             }
+            let mut result = tool_call(choice, position, call, Ending { may_run: false, ..ending }, depth);
+            result.arguments = call.stated().map_or_else(|| owned(call.arguments.clone()), str::to_owned);
+            result.extra.clone_from(&call.extra);
+            Arc::new(result)
         })
         .collect()
 }

@@ -204,7 +204,7 @@ impl Fold {
 
 /// The call as it is now, its arguments and extras left where they are.
 pub(crate) fn tool_call(choice: &Choice, position: usize, call: &Call, ending: Ending, depth: usize) -> ToolCall {
-    let status = status(call, call.stated(), ending.proven || call.closed, depth);
+    let status = status(call, call.stated(), ending.proven, depth);
     let (id, id_source) = if !call.id.is_empty() {
         (call.id.clone(), IdSource::Wire)
     } else if ending.synthesize {

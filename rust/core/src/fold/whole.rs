@@ -196,7 +196,6 @@ impl Fold {
         if rejects && call.id.is_empty() {
             return Err(Error::new(ErrorKind::MissingId, format!("the call of {:?} never got an id", call.name)));
         }
-        call.closed = true;
         self.end_call(slot, position, Ending { proven: true, may_run: false, synthesize });
         Ok(())
     }

@@ -111,20 +111,21 @@ impl Assembler {
             }
             if self.waiting.is_some() {
                 self.replay(scratch)?;
-                return self.again(payload, name, offset, scratch);
+                return self.again(payload, name, scratch);
             }
         }
         self.chunk(payload, name, scratch)
     }
 
     /// Handles a payload once more, after those that waited before it.
-    fn again(&mut self, payload: &[u8], name: &[u8], offset: Option<u64>, scratch: &mut Scratch) -> Result<(), Error> {
+    fn again(&mut self, payload: &[u8], name: &[u8], scratch: &mut Scratch) -> Result<(), Error> {
         if self.error.is_some() {
             return Ok(());
         }
         self.fold.quirks.frame = Some(self.frame);
         if self.fold.done {
-            return self.classify(payload, name, offset, scratch);
+            self.behind_the_end(trim(payload), name, scratch);
+            return Ok(());
         }
         scratch.tape.read(payload, self.fold.limits.depth).map_err(|_| Error::new(ErrorKind::Depth, ""))?;
         self.chunk(payload, name, scratch)

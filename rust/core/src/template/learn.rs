@@ -46,9 +46,13 @@ impl Read<'_> {
             leaves.push(Leaf { start: span.start, end: span.end, kind, open });
         };
         match *op {
-            Op::Id(span) | Op::Model(span) | Op::Finish(span) => leaf(span, Hole::Filled, false),
+            Op::Id(span) | Op::Model(span) | Op::Finish(span) | Op::Item(_, Ident::Given(span), _) => {
+                leaf(span, Hole::Filled, false);
+            }
             Op::Created(span) => leaf(span, Hole::NonZero, false),
-            Op::Text(_, span, _) => leaf(span, Hole::Filled, true),
+            Op::Text(_, span, _) | Op::Part(_, _, span) | Op::Input(Arguments::Text(span)) => {
+                leaf(span, Hole::Filled, true);
+            }
             Op::Call(delta) => {
                 for ident in [delta.id, delta.name] {
                     if let Ident::Given(span) = ident {
@@ -68,13 +72,14 @@ impl Read<'_> {
             | Op::Details(span, _)
             | Op::Parts(span)
             | Op::CallExtra(_, span)
-            | Op::DeltaExtra(_, span) => self.inside(span, leaves),
-            Op::Part(_, _, span) => leaf(span, Hole::Filled, true),
-            Op::Input(Arguments::Text(span)) => leaf(span, Hole::Filled, true),
-            Op::Input(Arguments::Source(span)) => self.inside(span, leaves),
-            Op::Item(_, Ident::Given(span), _) => leaf(span, Hole::Filled, false),
-            Op::Input(_) | Op::Item(..) | Op::Block(..) => {}
-            Op::Choice(_) | Op::Quirk(..) | Op::Error(_) => {}
+            | Op::DeltaExtra(_, span)
+            | Op::Input(Arguments::Source(span)) => self.inside(span, leaves),
+            Op::Choice(_)
+            | Op::Block(..)
+            | Op::Item(..)
+            | Op::Input(Arguments::Absent)
+            | Op::Quirk(..)
+            | Op::Error(_) => {}
         }
     }
 

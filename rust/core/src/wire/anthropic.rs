@@ -254,13 +254,11 @@ impl<'a> Reader<'_, 'a> {
     fn block_stop(&mut self) -> Result<(), Error> {
         self.begin()?;
         let index = self.block_index();
-        match self.fold.unbind(index) {
-            Some(block) => self.close(block),
-            None => {
-                self.wrong_type("index");
-                Ok(())
-            }
+        if let Some(block) = self.fold.unbind(index) {
+            return self.close(block);
         }
+        self.wrong_type("index");
+        Ok(())
     }
 
     /// Ends a block, at its stop or at the next start of its index.

@@ -56,13 +56,12 @@ impl<'a> Object<'a> {
         let mut found: Vec<(Cow<'a, [u8]>, u32)> = Vec::new();
         let mut places: BTreeMap<Cow<'a, [u8]>, usize> = BTreeMap::new();
         for (name, value) in members(self.bytes, self.tape, self.index) {
-            match places.get(&name).and_then(|&place| found.get_mut(place)) {
-                Some(known) => known.1 = value,
-                None => {
-                    places.insert(name.clone(), found.len());
-                    found.push((name, value));
-                }
+            if let Some(known) = places.get(&name).and_then(|&place| found.get_mut(place)) {
+                known.1 = value;
+                continue;
             }
+            places.insert(name.clone(), found.len());
+            found.push((name, value));
         }
         found
     }

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::response_parts::OUTPUT_TEXT;
 use super::set_path;
-use crate::chunk::{ItemForm, PartForm, TextKind};
+use crate::chunk::ItemForm;
 use crate::completion::{CallKind, Extra, ToolCall};
 use crate::fold::Fold;
 use crate::fold::blocks::{Block, Part};
@@ -20,23 +21,9 @@ pub(super) static CODE: ItemForm<'static> = ItemForm { kind: "code_interpreter_c
 pub(super) static MCP: ItemForm<'static> = ItemForm { kind: "mcp_call", call: None };
 pub(super) static PATCH: ItemForm<'static> = ItemForm { kind: "apply_patch_call", call: None };
 
-pub(super) static OUTPUT_TEXT: PartForm =
-    PartForm { kind: "output_text", member: "text", list: "content", text: TextKind::Content };
-pub(super) static REFUSAL: PartForm =
-    PartForm { kind: "refusal", member: "refusal", list: "content", text: TextKind::Refusal };
-pub(super) static REASONING_TEXT: PartForm =
-    PartForm { kind: "reasoning_text", member: "text", list: "content", text: TextKind::Reasoning };
-pub(super) static SUMMARY_TEXT: PartForm =
-    PartForm { kind: "summary_text", member: "text", list: "summary", text: TextKind::Reasoning };
-
 /// What kind of call an item of that type is; all others are blocks.
 pub(super) fn call_kind(kind: &str) -> Option<CallKind> {
     [&FUNCTION, &CUSTOM].into_iter().find(|form| form.kind == kind).and_then(|form| form.call)
-}
-
-/// The parts of that type that have a text.
-pub(super) fn part_form(kind: &str) -> Option<&'static PartForm> {
-    [&OUTPUT_TEXT, &REFUSAL, &REASONING_TEXT, &SUMMARY_TEXT].into_iter().find(|form| form.kind == kind)
 }
 
 /// What the terminal event says of an item to find it by.

@@ -1,15 +1,12 @@
 //! `OpenAI` Responses: items by output index, deltas appended, snapshots compared (W3).
 
 use super::members::{Found, Object, Reader};
-use super::response_items::{
-    CODE, CUSTOM, FUNCTION, Listed, MCP, MESSAGE, OUTPUT_TEXT, PATCH, REASONING, REASONING_TEXT, REFUSAL, SUMMARY_TEXT,
-    Unlisted, call_kind, part_form,
-};
+use super::response_items::{CODE, CUSTOM, FUNCTION, Listed, MCP, MESSAGE, PATCH, REASONING, Unlisted, call_kind};
+use super::response_parts::{OUTPUT_TEXT, REASONING_TEXT, REFUSAL, SUMMARY_TEXT};
 use super::type_of;
-use crate::chunk::{About, Arguments, Ident, ItemForm, Op, PartForm, Says, Span, TextKind};
+use crate::chunk::{About, Arguments, Ident, ItemForm, Op, PartForm, Says, Span};
 use crate::completion::Extra;
 use crate::error::Error;
-use crate::fold::parts::At;
 use crate::json::Value;
 use crate::json::text::compact;
 use crate::quirk::QuirkKind;
@@ -78,13 +75,13 @@ pub(crate) fn read(reader: &mut Reader<'_, '_>, name: &[u8]) -> Result<(), Error
 
 impl<'a> Reader<'_, 'a> {
     /// The id of an item.
-    fn item_id(&mut self, parent: Object<'a>, name: &'static str) -> Option<String> {
+    pub(super) fn item_id(&mut self, parent: Object<'a>, name: &'static str) -> Option<String> {
         let id = self.string_in(parent, name)?;
         Some(self.text(id).into_owned())
     }
 
     /// The item of an event, begun where none is known.
-    fn locate(&mut self, kind: &str, id: Option<&str>, says: Says) -> Result<usize, Error> {
+    pub(super) fn locate(&mut self, kind: &str, id: Option<&str>, says: Says) -> Result<usize, Error> {
         let index = self.index_in(self.chunk, "output_index");
         self.fold.locate(index, id, &ItemForm { kind, call: call_kind(kind) }, says)
     }
@@ -130,8 +127,7 @@ impl<'a> Reader<'_, 'a> {
             block.kind = (&*kind).into();
         }
         if says == Says::Done {
-            self.parts_snapshot(entry, item, "summary")?;
-            self.parts_snapshot(entry, item, "content")?;
+            self.item_snapshot(entry, item)?;
         }
         self.keep_item(entry, item, says == Says::Done)
     }
@@ -181,40 +177,6 @@ impl<'a> Reader<'_, 'a> {
         self.report_ident(id, lone_in_id, call, "call_id");
         self.report_ident(name, lone_in_name, call, "name");
         self.fold.identify(call, accepted_id.as_deref(), accepted_name.as_deref())
-    }
-
-    /// The parts that an item lists.
-    fn parts_snapshot(&mut self, entry: Object<'a>, item: usize, list: &'static str) -> Result<(), Error> {
-        let mut listed = Vec::new();
-        for (place, part) in self.objects_in(entry, list) {
-            let kind = match part.string(part.member("type")) {
-                Found::Given(kind) => part.text(kind, &mut 0),
-                _ => continue,
-            };
-            if let Some(form) = part_form(&kind).filter(|form| form.list == list) {
-                listed.push((part, (form, i64::try_from(place).unwrap_or(i64::MAX))));
-            }
-        }
-        let keys: Vec<(&'static PartForm, i64)> = listed.iter().map(|(_, key)| *key).collect();
-        let parts = self.fold.block_mut(item).map(|block| block.match_parts(&keys)).unwrap_or_default();
-        for ((entry, (form, _)), part) in listed.into_iter().zip(parts) {
-            self.part_snapshot(entry, (item, part), form)?;
-        }
-        Ok(())
-    }
-
-    fn part_snapshot(&mut self, entry: Object<'a>, at: At, form: &PartForm) -> Result<(), Error> {
-        if let Some(text) = self.string_in(entry, form.member) {
-            let (raw, flags) = self.chunk.view().text(text);
-            self.fold.part_done(at, raw, flags)?;
-        }
-        let annotations: Vec<u32> = self.list_in(entry, "annotations").collect();
-        let is_open = self.fold.part_mut(at).is_some_and(|part| !part.is_annotated);
-        if annotations.is_empty() || !is_open {
-            return Ok(());
-        }
-        let annotations = annotations.into_iter().map(|annotation| self.kept(entry, annotation, true)).collect();
-        self.fold.annotate(at, "annotations", annotations)
     }
 
     // Texts.
@@ -324,36 +286,6 @@ impl<'a> Reader<'_, 'a> {
         Ok(None)
     }
 
-    fn part_event(&mut self, place_name: &'static str) -> Result<(), Error> {
-        self.fold_now()?;
-        let Some(part) = self.object_in(self.chunk, "part") else { return Ok(()) };
-        let kind = match part.string(part.member("type")) {
-            Found::Given(kind) => part.text(kind, &mut 0),
-            _ => return Ok(()),
-        };
-        let Some(form) = part_form(&kind) else { return Ok(()) };
-        let item_form = if form.text == TextKind::Reasoning { &REASONING } else { &MESSAGE };
-        let id = self.item_id(self.chunk, "item_id");
-        let item = self.locate(item_form.kind, id.as_deref(), Says::Other)?;
-        let place = self.index_in(self.chunk, place_name).unwrap_or(0);
-        match self.fold.block_mut(item).filter(|block| block.call.is_none()).map(|block| block.part(form, place)) {
-            Some(at) => self.part_snapshot(part, (item, at), form),
-            None => Ok(()),
-        }
-    }
-
-    fn annotation(&mut self) -> Result<(), Error> {
-        self.fold_now()?;
-        let Some(annotation) = self.object_in(self.chunk, "annotation") else { return Ok(()) };
-        let id = self.item_id(self.chunk, "item_id");
-        let item = self.locate(MESSAGE.kind, id.as_deref(), Says::Other)?;
-        let place = self.index_in(self.chunk, "content_index").unwrap_or(0);
-        let part = self.fold.block_mut(item).filter(|block| block.call.is_none());
-        let Some(part) = part.map(|block| block.part(&OUTPUT_TEXT, place)) else { return Ok(()) };
-        let annotation = self.kept(annotation, annotation.index, true);
-        self.fold.annotate((item, part), "annotations", vec![annotation])
-    }
-
     // The response itself.
 
     /// What an event says of the whole response; the terminal one ends it.
@@ -370,10 +302,9 @@ impl<'a> Reader<'_, 'a> {
         if is_terminal {
             self.terminal(response, kind)?;
         }
-        if let Some(usage) = response.and_then(|response| self.object_in(response, "usage")) {
-            if let (Some(node), false) = (usage.tape.node(usage.index), usage.is_empty()) {
-                self.apply(Op::Usage(Span::source(node), false))?;
-            }
+        let usage = response.and_then(|response| self.object_in(response, "usage")).filter(|usage| !usage.is_empty());
+        if let Some(node) = usage.and_then(|usage| usage.tape.node(usage.index)) {
+            self.apply(Op::Usage(Span::source(node), false))?;
         }
         self.fold.done |= is_terminal;
         Ok(())
@@ -405,13 +336,11 @@ impl<'a> Reader<'_, 'a> {
         let details = response.and_then(|response| self.object_in(response, "incomplete_details"));
         let reason = details.and_then(|details| self.string_in(details, "reason"));
         let status = response.and_then(|response| self.string_in(response, "status"));
-        match reason.or(status) {
-            Some(reason) => self.apply(Op::Finish(reason)),
-            None => {
-                self.fold.finish_with(kind.strip_prefix(PREFIX).unwrap_or(kind));
-                Ok(())
-            }
+        if let Some(reason) = reason.or(status) {
+            return self.apply(Op::Finish(reason));
         }
+        self.fold.finish_with(kind.strip_prefix(PREFIX).unwrap_or(kind));
+        Ok(())
     }
 
     /// The item that the terminal event lists at a place; one that is not known begins.
@@ -424,13 +353,11 @@ impl<'a> Reader<'_, 'a> {
         };
         let place = i64::try_from(place).unwrap_or(i64::MAX);
         let listed = Listed { place, kind: &kind, call_id: call_id.as_deref(), id: id.as_deref() };
-        match unlisted.find(self.fold, listed) {
-            Some(item) => Ok(item),
-            None => {
-                let index = Some(place).filter(|&place| self.fold.item_at(place).is_none());
-                self.fold.begin_item(index, id.as_deref(), &ItemForm { kind: &kind, call: call_kind(&kind) })
-            }
+        if let Some(item) = unlisted.find(self.fold, listed) {
+            return Ok(item);
         }
+        let index = Some(place).filter(|&place| self.fold.item_at(place).is_none());
+        self.fold.begin_item(index, id.as_deref(), &ItemForm { kind: &kind, call: call_kind(&kind) })
     }
 
     /// The error that an event is or brings (E6); a failed response holds its own.
