@@ -61,9 +61,9 @@ impl Assembler {
         self.fold.quirks.report(kind, Place::default(), || detail.to_owned());
     }
 
-    /// S6: each line of a payload that is not UTF-8 is reported.
+    /// S6: each line of a payload that is not UTF-8 is reported, but not again when it has waited.
     pub(super) fn report_invalid(&mut self, payload: &[u8]) {
-        if std::str::from_utf8(payload).is_ok() {
+        if self.replaying || std::str::from_utf8(payload).is_ok() {
             return;
         }
         for line in payload.split(|&byte| byte == b'\n') {
@@ -94,7 +94,7 @@ impl Assembler {
         self.counters.bytes_scanned += payload.len() as u64;
         self.counters.frames_parsed += 1;
         let read = scratch.tape.read(payload, self.fold.limits.depth);
-        if (read.is_err() || scratch.tape.flags & flag::INVALID != 0) && !self.replaying {
+        if read.is_err() || scratch.tape.flags & flag::INVALID != 0 {
             self.report_invalid(payload);
         }
         match read {
