@@ -11,12 +11,14 @@ import itertools
 import os
 import random
 import warnings
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent
 VECTORS = ROOT / "tests" / "vectors"
@@ -85,7 +87,7 @@ def even_sizes(size: int) -> Iterator[int]:
 
 def random_sizes(seed: object, longest: int = 40) -> Iterator[int]:
     """Sizes between 1 and `longest`, half of them very small, the same for the same seed."""
-    source = random.Random(repr(seed))
+    source = random.Random(repr(seed))  # noqa: S311 (cases, no secrets)
     while True:
         yield source.randint(1, 4) if source.random() < 0.5 else source.randint(1, longest)
 

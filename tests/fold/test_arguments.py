@@ -1,4 +1,4 @@
-"""Status and recovery of arguments against slow oracles that are sure: the json module and a search (A4, A6, A7)."""
+"""Status and recovery of arguments against slow oracles: the json module and a search (A4, A6, A7)."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def status_of_prefix(text: str) -> str:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_prefix_of_a_json_text(engine: Any, seed: int) -> None:
-    source = random.Random(seed)
+    source = random.Random(seed)  # noqa: S311 (cases, no secrets)
     for _ in range(15):
         text = json_text(source) + " "
         prefixes = [text[:size] for size in range(len(text) + 1)]
@@ -99,7 +99,7 @@ def test_every_prefix_of_a_json_text(engine: Any, seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_changed_json_texts(engine: Any, seed: int) -> None:
     """`complete` means exactly that `parse()` gives a dict, the one that the json module gives."""
-    source = random.Random(seed)
+    source = random.Random(seed)  # noqa: S311 (cases, no secrets)
     texts = []
     for _ in range(1500):
         text = json_text(source)
@@ -131,7 +131,7 @@ def is_run_of_prefixes(text: str, whole: str) -> bool:
 
 
 def recovered_by_search(text: str) -> str | None:
-    """A6 by trying every proper suffix, the longest first; one begins at its brace, white space may end it."""
+    """A6 by trying every proper suffix that begins at a brace, the longest first."""
     for at in range(1, len(text)):
         suffix = text[at:]
         if suffix[0] != "{":
@@ -167,7 +167,7 @@ def repeated_text(source: random.Random) -> str:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_recovered_against_a_search(engine: Any, seed: int) -> None:
-    source = random.Random(seed)
+    source = random.Random(seed)  # noqa: S311 (cases, no secrets)
     texts = [repeated_text(source) for _ in range(1500)]
     calls, quirks = fold_arguments(engine, texts)
     assert "arguments-repeated" in quirks

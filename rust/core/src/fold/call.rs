@@ -75,8 +75,7 @@ impl Call {
     /// What the arguments are as yet, where that is not what was streamed.
     pub(crate) fn stated(&self) -> Option<&str> {
         let whole = self.whole.as_ref()?;
-        let unfilled = || if whole.done.is_empty() { &*whole.begun } else { &*whole.done };
-        self.standing().or_else(|| self.arguments.is_empty().then(unfilled))
+        self.standing().or_else(|| self.arguments.is_empty().then(|| whole.filling()))
     }
 
     /// Gives the arguments of a call that ends away; those that an event has shown stay.

@@ -121,7 +121,7 @@ impl Fold {
             }
             Action::Part(index, fit, form, place) => {
                 self.find_block(Some(index), fit);
-                self.part_delta(form, place, Some((raw, flags)))
+                self.part_delta(form, place, raw, flags)
             }
             Action::Input(index, fit) => {
                 self.find_block(Some(index), fit);

@@ -8,6 +8,7 @@ use crate::event::Record;
 use crate::json::Value;
 use crate::json::tape::{Kind, Node, Tape};
 use crate::quirk::Place;
+use crate::wire::openai_chat::integer;
 use crate::wire::{items, members};
 
 /// A member of chunks that is kept, as sent.
@@ -145,8 +146,8 @@ impl Fold {
 
     /// Merges a piece into that of the same index; one without index is appended.
     fn piece(&mut self, kept: &mut Vec<Value>, piece: Value) -> Result<(), Error> {
-        let index = piece.get("index").filter(|index| !matches!(index, Value::Null)).cloned();
-        let same = |other: &&mut Value| index.is_some() && other.get("index") == index.as_ref();
+        let index = piece.get("index").and_then(usable_index);
+        let same = |other: &&mut Value| index.is_some() && other.get("index").and_then(usable_index) == index;
         let Some(Value::Object(into)) = kept.iter_mut().find(same) else {
             self.charge(piece.weight())?;
             kept.push(piece);
@@ -263,7 +264,7 @@ impl Fold {
 
     /// X4: the last message is kept until the end.
     pub(crate) fn message(&mut self, raw: &[u8]) -> Result<(), Error> {
-        let weight = self.value(raw).weight();
+        let weight = crate::json::parse(raw, self.limits.depth).as_ref().map_or(0, Value::weight);
         let slot = self.current;
         let before = self.choices.get_mut(slot).and_then(|choice| choice.rest.as_mut()?.message.take());
         self.discharge(before.map_or(0, |(_, weight)| weight));
@@ -294,6 +295,15 @@ impl Fold {
             Some(member) => member.1 = value,
             None => extra.push((name.to_owned(), value)),
         }
+    }
+}
+
+/// The index of a piece, as I2 reads one.
+fn usable_index(index: &Value) -> Option<i64> {
+    match index {
+        Value::Number(text) => integer(text.as_bytes()),
+        Value::String(text) => integer(text.as_bytes()),
+        _ => None,
     }
 }
 

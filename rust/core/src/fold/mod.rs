@@ -85,8 +85,9 @@ impl Fold {
                 self.finish_reason(view, span);
                 Ok(())
             }
-            Op::Part(form, place, text) => {
-                self.part_delta(form, place.read(view).unwrap_or(0), text.map(|span| view.text(span)))
+            Op::Part(form, place, span) => {
+                let (raw, flags) = view.text(span);
+                self.part_delta(form, place.read(view).unwrap_or(0), raw, flags)
             }
             Op::Input(arguments) => self.input(arguments, view),
             Op::Block(index, fit) => {

@@ -25,11 +25,12 @@ impl Fold {
         &mut self,
         form: &'static PartForm,
         place: i64,
-        text: Option<(&[u8], u8)>,
+        raw: &[u8],
+        flags: u8,
     ) -> Result<(), Error> {
         let Some(block) = self.block else { return Ok(()) };
         let Some(part) = self.block_mut(block).map(|block| block.part(form, place)) else { return Ok(()) };
-        text.map_or(Ok(()), |(raw, flags)| self.part_text((block, part), raw, flags))
+        self.part_text((block, part), raw, flags)
     }
 
     /// Appends a fragment, the raw text of a JSON string, to a part and so to a text of the choice.

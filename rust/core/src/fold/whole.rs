@@ -19,10 +19,19 @@ pub(crate) struct Whole {
     pub(super) begun: Box<str>,
     /// When it was done.
     pub(super) done: Box<str>,
+    /// What counts where nothing else came; it is not compared (W2).
+    pub(super) fallback: Box<str>,
     /// Stands in place of what was streamed.
     pub(super) standing: Option<Box<str>>,
     /// Stands in place of what the call's end has shown.
     pub(super) revised: Option<Box<str>>,
+}
+
+impl Whole {
+    /// What fills arguments of which nothing was streamed.
+    pub(super) fn filling(&self) -> &str {
+        [&self.done, &self.begun, &self.fallback].into_iter().find(|value| !value.is_empty()).map_or("", |value| value)
+    }
 }
 
 impl Fold {
@@ -114,14 +123,23 @@ impl Fold {
             .is_some_and(|call| call.ended.is_some())
     }
 
-    /// A call knows the first id of its item, as long as its end has not been shown.
+    /// A call knows the first id of its item.
     pub(super) fn name_item(&mut self, call: usize, item: usize) {
         let (current, blocks) = (self.current, self.blocks.as_ref());
         let id = blocks.and_then(|blocks| blocks.all.get(item)?.id.as_deref());
         let call = self.choices.get_mut(current).and_then(|choice| choice.calls.get_mut(call));
-        if let Some(call) = call.filter(|call| call.ended.is_none() && call.item_id.is_none()) {
+        if let Some(call) = call.filter(|call| call.item_id.is_none()) {
             call.item_id = id.map(str::to_owned);
         }
+    }
+
+    /// Keeps arguments that count where none are streamed (W2).
+    pub(crate) fn take_fallback(&mut self, call: usize, value: &str) -> Result<(), Error> {
+        self.charge(value.len())?;
+        if let Some(call) = self.call_mut(call) {
+            call.whole.get_or_insert_default().fallback = value.into();
+        }
+        Ok(())
     }
 
     /// Keeps what a call's arguments were said to be, when it began or when it was done. It is compared when the call
@@ -158,8 +176,7 @@ impl Fold {
         let Some(call) = self.call_mut(position) else { return };
         let Some(whole) = &mut call.whole else { return };
         if call.arguments.is_empty() {
-            let filling = if whole.done.is_empty() { &whole.begun } else { &whole.done };
-            call.arguments.extend_from_slice(filling.as_bytes());
+            call.arguments.extend_from_slice(whole.filling().as_bytes());
         }
         let differs = |value: &str| !value.is_empty() && value.as_bytes() != call.arguments;
         let (begun, done) = (differs(&whole.begun), differs(&whole.done));
@@ -190,10 +207,10 @@ impl Fold {
 pub(super) fn settled(call: &Call, ended: &Arc<ToolCall>, may_run: bool, depth: usize) -> Arc<ToolCall> {
     let revised = call.whole.as_ref().and_then(|whole| whole.revised.as_deref());
     let executable = may_run && ended.status == Status::Complete;
-    if revised.is_none() && ended.executable == executable {
+    if revised.is_none() && ended.executable == executable && ended.item_id == call.item_id {
         return ended.clone();
     }
-    let mut result = ToolCall::clone(ended);
+    let mut result = ToolCall { item_id: call.item_id.clone(), ..ToolCall::clone(ended) };
     if let Some(revised) = revised {
         revised.clone_into(&mut result.arguments);
         result.status = status(call, Some(revised), true, depth);

@@ -133,6 +133,9 @@ impl Frames {
     /// What is held of the event being read: its raw data lines and the line that has not ended.
     pub(crate) fn tail(&self) -> Vec<u8> {
         let mut tail = self.raw.clone().unwrap_or_default();
+        if self.bom < BOM.len() {
+            tail.extend_from_slice(BOM.get(..self.bom).unwrap_or_default());
+        }
         tail.extend_from_slice(&self.line);
         tail
     }

@@ -27,9 +27,10 @@ impl Assembler {
             }
         }
         let length = *at - start;
-        if length > 0 {
-            scratch.shelf.touch(self.template);
+        if length == 0 {
+            return;
         }
+        scratch.shelf.touch(self.template);
         self.counters.frames_recognised += self.frame - frame;
         self.counters.bytes_scanned += length as u64;
         self.allowance = (self.allowance + length).min(ALLOWANCE);
@@ -51,10 +52,17 @@ impl Assembler {
             return None;
         }
         decoded.clear();
-        let Ok((end, flags)) = scan::text(event, start, decoded) else { return None };
+        let (end, flags) = match scan::text(event, start, decoded) {
+            Ok(text) => text,
+            Err(end) => {
+                self.looked_in_vain(end);
+                return None;
+            }
+        };
         let whole = end + quick.closing.len();
         let limits = &self.fold.limits;
-        let fits = event.get(end..whole)? == &*quick.closing && end > start && whole <= limits.line.min(limits.event);
+        let fits =
+            event.get(end..whole) == Some(&*quick.closing) && end > start && whole <= limits.line.min(limits.event);
         if !fits || flags.is_some_and(|flags| flags & flag::INVALID != 0) {
             self.looked_in_vain(whole);
             return None;

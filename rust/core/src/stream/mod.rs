@@ -95,6 +95,8 @@ pub struct Assembler {
     body: Option<Box<Body>>,
     /// A line of an unknown field was seen.
     has_other_lines: bool,
+    /// Payloads that waited are folded; what framing shows of them was reported when they came.
+    replaying: bool,
     /// The wire's own terminal event ended the stream.
     own_terminal: bool,
     error: Option<Arc<Error>>,
@@ -123,6 +125,7 @@ impl Assembler {
             waiting: None,
             body: None,
             has_other_lines: false,
+            replaying: false,
             own_terminal: false,
             error: None,
             finished: false,

@@ -94,7 +94,7 @@ impl Assembler {
         self.counters.bytes_scanned += payload.len() as u64;
         self.counters.frames_parsed += 1;
         let read = scratch.tape.read(payload, self.fold.limits.depth);
-        if read.is_err() || scratch.tape.flags & flag::INVALID != 0 {
+        if (read.is_err() || scratch.tape.flags & flag::INVALID != 0) && !self.replaying {
             self.report_invalid(payload);
         }
         match read {
@@ -195,6 +195,7 @@ impl Assembler {
     /// The wire is known: what waited is folded.
     fn replay(&mut self, scratch: &mut Scratch) -> Result<(), Error> {
         let frame = self.frame;
+        self.replaying = true;
         for kept in self.waiting.take().map(|waiting| waiting.payloads).unwrap_or_default() {
             if self.error.is_some() {
                 break;
@@ -202,6 +203,7 @@ impl Assembler {
             self.frame = kept.frame;
             self.payload(&kept.payload, &kept.name, kept.offset, scratch);
         }
+        self.replaying = false;
         self.frame = frame;
         Ok(())
     }

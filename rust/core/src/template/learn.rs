@@ -69,11 +69,11 @@ impl Read<'_> {
             | Op::Parts(span)
             | Op::CallExtra(_, span)
             | Op::DeltaExtra(_, span) => self.inside(span, leaves),
-            Op::Part(_, _, Some(span)) => leaf(span, Hole::Filled, true),
-            Op::Input(Arguments::Text(span)) => leaf(span, Hole::String, true),
+            Op::Part(_, _, span) => leaf(span, Hole::Filled, true),
+            Op::Input(Arguments::Text(span)) => leaf(span, Hole::Filled, true),
             Op::Input(Arguments::Source(span)) => self.inside(span, leaves),
             Op::Item(_, Ident::Given(span), _) => leaf(span, Hole::Filled, false),
-            Op::Part(..) | Op::Input(_) | Op::Item(..) | Op::Block(..) => {}
+            Op::Input(_) | Op::Item(..) | Op::Block(..) => {}
             Op::Choice(_) | Op::Quirk(..) | Op::Error(_) => {}
         }
     }
@@ -178,7 +178,7 @@ fn quick(read: &Read<'_>, body: &[Op], holes: &[Leaf]) -> Option<Quick> {
                 kind,
             }),
         ] if span.hole == 0 => Action::Arguments(index.read(&view)?, kind),
-        [Op::Block(index, fit), Op::Part(form, place, Some(span))] if span.hole == 0 => {
+        [Op::Block(index, fit), Op::Part(form, place, span)] if span.hole == 0 => {
             Action::Part(index.read(&view)?, fit, form, place.read(&view).unwrap_or(0))
         }
         [Op::Block(index, fit), Op::Input(Arguments::Text(span))] if span.hole == 0 => {
@@ -271,7 +271,7 @@ fn each_span(op: &mut Op, mut visit: impl FnMut(&mut Span)) {
         }
         Op::Part(_, place, text) => {
             visit_index(place, &mut visit);
-            text.iter_mut().for_each(visit);
+            visit(text);
         }
         Op::Input(Arguments::Text(span) | Arguments::Source(span)) => visit(span),
         Op::Block(index, _) => visit_index(index, &mut visit),
