@@ -197,7 +197,13 @@ impl Fold {
     }
 
     /// Operations are about the item of that index or id, if it is one of that form, and if it is a call that has not ended.
-    pub(super) fn find_item(&mut self, index: Index, id: Ident, form: &ItemForm<'_>, view: &View<'_>) -> Result<(), Error> {
+    pub(super) fn find_item(
+        &mut self,
+        index: Index,
+        id: Ident,
+        form: &ItemForm<'_>,
+        view: &View<'_>,
+    ) -> Result<(), Error> {
         let mut lone = 0;
         let id = match id {
             Ident::Given(span) => {
