@@ -1,4 +1,4 @@
-"""A server on loopback that speaks HTTP/2 without TLS, since f3dx asks for nothing else at such an address."""
+"""A server on loopback that speaks HTTP/2 without TLS: f3dx asks for nothing else at such an address."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Fold;
 use super::choice::{Choice, Text};
-use super::ending::{Ending, is_whole, synthesizes, tool_call};
+use super::ending::{Ending, is_whole, tool_call};
 use super::whole::settled;
 use crate::chunk::TextKind;
 use crate::completion::{self, Completion, End, ToolCall, Wire};
@@ -33,7 +33,7 @@ impl Fold {
         let ending = |choice: &Choice| Ending {
             proven: end != End::Open && (end == End::Done || choice.finish_reason.is_some()),
             may_run: ended_well && is_whole(choice),
-            synthesize: end != End::Open && synthesizes(self.policy),
+            missing_id: (end != End::Open).then_some(self.policy.missing_id),
         };
         let order = self.order();
         let of = |&slot: &usize| self.choices.get(slot).map(|choice| (slot, calls(choice, ending(choice), depth)));

@@ -10,7 +10,7 @@ use crate::chunk::TextKind;
 use crate::completion::{CallKind, End, IdSource, Status, ToolCall};
 use crate::error::{Error, ErrorKind};
 use crate::event::Record;
-use crate::policy::{MissingId, Policy};
+use crate::policy::MissingId;
 use crate::quirk::{Place, QuirkKind};
 
 /// Finish reasons that cut an answer, in lower case (A5).
@@ -41,8 +41,8 @@ pub(crate) struct Ending {
     pub(crate) proven: bool,
     /// Nothing about the response keeps calls from running.
     pub(crate) may_run: bool,
-    /// A call without id gets one by its position (I10).
-    pub(crate) synthesize: bool,
+    /// What a call without id comes to (I10, I12); None where it may still get one.
+    pub(crate) missing_id: Option<MissingId>,
 }
 
 impl Fold {
@@ -93,7 +93,7 @@ impl Fold {
                 let ending = Ending {
                     proven: end == End::Done || choice.is_some_and(|choice| choice.finish_reason.is_some()),
                     may_run: end != End::Cut && choice.is_some_and(is_whole),
-                    synthesize: self.policy.missing_id == MissingId::Synthesize,
+                    missing_id: Some(self.policy.missing_id),
                 };
                 self.end_call(slot, call, ending);
             }
@@ -207,7 +207,7 @@ pub(crate) fn tool_call(choice: &Choice, position: usize, call: &Call, ending: E
     let status = status(call, call.stated(), ending.proven, depth);
     let (id, id_source) = if !call.id.is_empty() {
         (call.id.clone(), IdSource::Wire)
-    } else if ending.synthesize {
+    } else if makes_id(ending.missing_id, call.kind) {
         (synthetic_id(choice, position), IdSource::Synthetic)
     } else {
         (String::new(), IdSource::None)
@@ -250,7 +250,11 @@ fn synthetic_id(choice: &Choice, position: usize) -> String {
     (2..=choice.ids.len() + 2).map(|number| format!("{plain}-{number}")).find(|id| !taken(id)).unwrap_or(plain)
 }
 
-/// Whether calls without id get one under this policy, in results that are not snapshots.
-pub(crate) fn synthesizes(policy: Policy) -> bool {
-    policy.missing_id == MissingId::Synthesize
+/// Whether a call that never got an id is given one (I12); a legacy call has none by design, and is never refused.
+fn makes_id(missing_id: Option<MissingId>, kind: CallKind) -> bool {
+    match missing_id {
+        Some(MissingId::Synthesize) => true,
+        Some(MissingId::Reject) => kind == CallKind::LegacyFunction,
+        Some(MissingId::Empty) | None => false,
+    }
 }

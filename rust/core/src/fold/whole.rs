@@ -191,12 +191,12 @@ impl Fold {
     /// Ends a call whose block or item has ended, which proves its end (A3, A4).
     pub(crate) fn close_call(&mut self, position: usize) -> Result<(), Error> {
         let (slot, rejects) = (self.current, self.policy.missing_id == MissingId::Reject);
-        let synthesize = self.policy.missing_id == MissingId::Synthesize;
+        let missing_id = Some(self.policy.missing_id);
         let Some(call) = self.call_mut(position).filter(|call| call.ended.is_none()) else { return Ok(()) };
         if rejects && call.id.is_empty() {
             return Err(Error::new(ErrorKind::MissingId, format!("the call of {:?} never got an id", call.name)));
         }
-        self.end_call(slot, position, Ending { proven: true, may_run: false, synthesize });
+        self.end_call(slot, position, Ending { proven: true, may_run: false, missing_id });
         Ok(())
     }
 }
