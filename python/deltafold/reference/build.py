@@ -11,6 +11,7 @@ from deltafold.reference.identity import synthetic_id
 
 if TYPE_CHECKING:
     from deltafold.completion import IdSource, Status
+    from deltafold.policy import Policy
     from deltafold.reference.call import Call
     from deltafold.reference.choice import ChoiceState
     from deltafold.reference.fold import Fold
@@ -74,9 +75,16 @@ def _identity(fold: Fold, choice: ChoiceState, call: Call) -> tuple[str, IdSourc
     """Give the id and where it is from; one is made at the end only, also at that of an error (I10)."""
     if call.id is not None:
         return call.id, "wire"
-    if call.synthetic is None and fold.error is not None and fold.policy.missing_id == "synthesize":
+    if call.synthetic is None and fold.error is not None and makes_ids(fold.policy, call):
         call.synthetic = synthetic_id(choice, call)
     return ("", "none") if call.synthetic is None else (call.synthetic, "synthetic")
+
+
+def makes_ids(policy: Policy, call: Call) -> bool:
+    """Whether a call that never got an id is given one (I12); a legacy call, which has none, is not refused."""
+    if call.kind == "legacy-function":
+        return policy.missing_id != "empty"
+    return policy.missing_id == "synthesize"
 
 
 def _choice(fold: Fold, choice: ChoiceState) -> Choice:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from deltafold.errors import MalformedToolCall
 from deltafold.events import Finish, ToolCallEnd, ToolCallStart, Usage
 from deltafold.reference.arguments import repeated_suffix
-from deltafold.reference.build import tool_call
+from deltafold.reference.build import makes_ids, tool_call
 from deltafold.reference.call import Call, ToolDelta
 from deltafold.reference.choice import TEXTS, ChoiceState
 from deltafold.reference.extras import Extras
@@ -356,7 +356,7 @@ class Fold:
         """Give the id, made from the position where none came (I10)."""
         if call.id is not None:
             return call.id
-        if self.policy.missing_id != "synthesize":
+        if not makes_ids(self.policy, call):
             return ""
         call.synthetic = synthetic_id(choice, call)
         if call.kind != "legacy-function":
