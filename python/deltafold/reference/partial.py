@@ -12,7 +12,7 @@ from deltafold.reference.text import clean
 _SPACE = re.compile(r"[ \t\n\r]*+")
 _STRING = re.compile(r'(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)((?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?)(?=[,\]} \t\n\r])")
-_HALF_PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}$")
+_HALF_PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
 _WORD = re.compile("|".join(_WORDS))
 
