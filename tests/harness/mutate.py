@@ -90,7 +90,7 @@ def change_value(chance: random.Random, line: bytes) -> bytes:
         spot[chance.choice(["extra", "id", "kind", "trigger", "ignorable", "surfaceOp", "name"])] = chance.choice(VALUES)
     elif kind == 2 and isinstance(value, dict):
         value["type"] = chance.choice(TYPES)
-    elif kind == 3 and isinstance(value, dict) and "seq" in value:
+    elif kind == 3 and isinstance(value, dict) and type(value.get("seq")) is int:
         value["seq"] = chance.choice([*VALUES, value["seq"] + 1, value["seq"] - 1, value["seq"] + 5])
     else:
         spot[key] = chance.choice(VALUES)

@@ -23,11 +23,15 @@ RAW_FRAME: Final = -1
 
 @dataclass(slots=True)
 class Frame:
-    """One complete frame of a compressed file; `plain` is None where it cannot be decoded."""
+    """One complete frame of a compressed file; `plain` is None where it cannot be decoded.
+
+    In a lenient reading a frame that fails keeps what it gives without its checksum, and is not `sound`.
+    """
 
     start: int
     end: int
     plain: bytes | None
+    sound: bool = True
 
 
 @dataclass(slots=True, eq=False)
@@ -107,6 +111,8 @@ class Document:
     """Length of the text without what a torn frame gave."""
     first_torn_line: int | None = None
     """Index in `lines` of the first line that a torn frame gave."""
+    skipped: list[tuple[int, bytes]] = field(default_factory=list["tuple[int, bytes]"])
+    """In a lenient reading, the bytes between frames that are no frame, with their offset in the file."""
 
     @property
     def zstd(self) -> bool:
@@ -160,12 +166,15 @@ class _Bounds:
             raise RefusedError("file-too-many-values", f"more than {self.limits.values} JSON values")
 
 
-def open_document(data: bytes, compression: str, limits: Limits) -> Document:
-    """Take a file apart; raises RefusedError where a limit is passed or zstd is not at hand."""
+def open_document(data: bytes, compression: str, limits: Limits, *, lenient: bool = False) -> Document:
+    """Take a file apart; raises RefusedError where a limit is passed or zstd is not at hand.
+
+    A lenient reading, for repair, goes on behind bytes that are no frame and reads frames that fail their checksum.
+    """
     bounds = _Bounds(limits)
     document = Document(compression, data)
     if compression == "zstd":
-        _open_zstd(document, bounds)
+        _open_zstd(document, bounds, lenient=lenient)
     else:
         _open_raw(document, bounds)
     return document
@@ -182,31 +191,46 @@ def _open_raw(document: Document, bounds: _Bounds) -> None:
         document.header, document.lines = lines[0], lines[1:]
 
 
-def _open_zstd(document: Document, bounds: _Bounds) -> None:
-    data = document.data
-    scan = zstd.scan_frames(data, maximum=bounds.limits.frames)
-    document.torn_start, document.structure_error = scan.torn_start, scan.error
-    document.structure_at = scan.error_at
-    for frame in scan.frames:
-        left = bounds.text(0)
-        plain = zstd.decode_frame(data[frame.start : frame.end], left)
-        bounds.text(len(plain or b""))
-        document.frames.append(Frame(frame.start, frame.end, plain))
-    if not document.frames:
+def _open_zstd(document: Document, bounds: _Bounds, *, lenient: bool) -> None:
+    _find_frames(document, bounds, lenient=lenient)
+    if not document.frames and not lenient:
         return
-    first = document.frames[0].plain
-    document.header_frame = first
-    pieces = [(at, frame.plain) for at, frame in enumerate(document.frames)]
-    document.complete_bytes = sum(len(plain or b"") for _, plain in pieces)
+    document.header_frame = document.frames[0].plain if document.frames else None
+    document.complete_bytes = sum(len(frame.plain or b"") for frame in document.frames)
     builder = _Builder(document, bounds)
-    for at, plain in pieces:
-        builder.feed(at, plain)
+    for at, frame in enumerate(document.frames):
+        builder.feed(at, frame.plain)
     document.first_torn_line = len(document.lines)
     if document.torn_start is not None:
-        torn = zstd.decode_prefix(data[document.torn_start :], bounds.text(0))
+        torn = zstd.decode_prefix(document.data[document.torn_start :], bounds.text(0))
         bounds.text(len(torn))
         builder.feed(len(document.frames), torn)
     builder.finish()
+
+
+def _find_frames(document: Document, bounds: _Bounds, *, lenient: bool) -> None:
+    data, start = document.data, 0
+    while True:
+        scan = zstd.scan_frames(data, maximum=bounds.limits.frames, start=start)
+        for frame in scan.frames:
+            document.frames.append(_frame(data, frame, bounds, lenient=lenient))
+        document.torn_start, document.structure_error = scan.torn_start, scan.error
+        document.structure_at = scan.error_at
+        if scan.error_at is None or not lenient:
+            return
+        following = zstd.find_magic(data, scan.error_at + 1)
+        end = len(data) if following is None else following
+        document.skipped.append((scan.error_at, data[scan.error_at : end]))
+        start = end
+
+
+def _frame(data: bytes, found: zstd.FrameRange, bounds: _Bounds, *, lenient: bool) -> Frame:
+    raw = data[found.start : found.end]
+    plain, sound = zstd.decode_frame(raw, bounds.text(0)), True
+    if plain is None and lenient:
+        plain, sound = zstd.decode_unverified(raw, bounds.text(0)), False
+    bounds.text(len(plain or b""))
+    return Frame(found.start, found.end, plain, sound)
 
 
 class _Builder:
@@ -247,7 +271,8 @@ class _Builder:
         self.bounds.line(raw)
         self.count += 1
         line = Line(self.count, self.start, raw, ended, self.start_frame, frame)
-        if self.document.header is None and self.count == 1 and self.document.frames[0].plain is not None:
+        frames = self.document.frames
+        if self.document.header is None and self.count == 1 and (not frames or frames[0].plain is not None):
             self.document.header = line
         else:
             self.document.lines.append(line)

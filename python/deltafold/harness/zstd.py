@@ -25,6 +25,7 @@ _RESERVED_BLOCK: Final = 3
 _BLOCK_HEADER: Final = 3
 _FOUR_BYTE_DICTIONARY: Final = 3
 _READ: Final = 1 << 20
+_SMALL_READ: Final = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,29 +216,45 @@ def codec() -> _Codec:
     return _loaded[0]
 
 
-def decode_frame(frame: bytes, limit: int) -> bytes | None:
-    """Decompress one complete frame; None where the library refuses it.
-
-    Raises RefusedError when more than `limit` bytes come out.
-    """
+def _pull(frame: bytes, limit: int, size: int) -> tuple[bytes, bool]:
+    """Decompress up to the end or the first error, and tell whether it went well."""
     library = codec()
     reader = library.reader(frame)
     parts: list[bytes] = []
     total = 0
     try:
-        while part := reader.read(_READ):
+        while part := reader.read(size):
             total += len(part)
             if total > limit:
                 raise RefusedError("plain-too-large", f"unpacks to more than {limit} bytes")
             parts.append(part)
     except library.error:
-        return None
-    return b"".join(parts)
+        return b"".join(parts), False
+    return b"".join(parts), True
+
+
+def decode_frame(frame: bytes, limit: int) -> bytes | None:
+    """Decompress one complete frame; None where the library refuses it.
+
+    Raises RefusedError when more than `limit` bytes come out.
+    """
+    plain, whole = _pull(frame, limit, _READ)
+    return plain if whole else None
 
 
 def decode_prefix(torn: bytes, limit: int) -> bytes:
     """Decompress what a torn frame still holds; nothing where the library refuses it."""
     return decode_frame(torn, limit) or b""
+
+
+def decode_unverified(frame: bytes, limit: int) -> bytes:
+    """Decompress a complete frame that fails: without its checksum, or as far as it goes."""
+    bare = without_checksum(frame)
+    if bare is not None:
+        plain = decode_frame(bare, limit)
+        if plain is not None:
+            return plain
+    return _pull(frame, limit, _SMALL_READ)[0]
 
 
 def encode_frame(plain: bytes) -> bytes:

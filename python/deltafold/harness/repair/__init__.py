@@ -1,0 +1,1 @@
+"""Repair of session logs: a plan first, then, when asked, a swap that leaves either the old file or the new one."""
