@@ -135,14 +135,20 @@ class Place:
     """The id that the directory name encodes; the reader would be asked for it."""
 
 
+def is_project(name: str) -> bool:
+    """Tell whether a directory name is one that the Harness gives a project."""
+    return name == NO_CWD or (name.startswith("--") and name.endswith("--"))
+
+
 def place_of(path: str) -> Place:
-    """Place a file given by path: inside the layout when it bears the layout's name, alone otherwise."""
+    """Place a file given by path: inside the layout when its name and its project directory say so, else alone."""
     path = os.path.abspath(path)
     directory, name = os.path.split(path)
-    if name not in (RAW_NAME, ZSTD_NAME):
-        return Place(path, None, compression_of(name), None)
     project, segment = os.path.split(directory)
-    return Place(path, os.path.dirname(project), compression_of(name), decode_segment(segment))
+    root, project_name = os.path.split(project)
+    if name not in (RAW_NAME, ZSTD_NAME) or not is_project(project_name):
+        return Place(path, None, compression_of(name), None)
+    return Place(path, root, compression_of(name), decode_segment(segment))
 
 
 @dataclass(slots=True)
@@ -153,10 +159,15 @@ class RootIndex:
     places: list[Place] = field(default_factory=list["Place"])
     flat: list[str] = field(default_factory=list[str])
     links: list[str] = field(default_factory=list[str])
-    leftovers: list[str] = field(default_factory=list[str])
+    leftovers: dict[str, list[str]] = field(default_factory=dict[str, "list[str]"])
+    """Temporary files by session directory."""
     unreadable: list[tuple[str, OSError]] = field(default_factory=list["tuple[str, OSError]"])
     listings: int = 0
     """Directories listed; at most one for each directory, whatever the number of sessions."""
+
+    def leftover_in(self, folder: str) -> list[str]:
+        """Return the temporary files of a session directory."""
+        return self.leftovers.get(folder, [])
 
     def artifacts(self, compression: str) -> list[str]:
         """Return the files of one encoding, in the reader's order."""
@@ -200,4 +211,4 @@ def _index_session(index: RootIndex, session: os.DirEntry[str]) -> None:
             name = decode_segment(session.name)
             index.places.append(Place(entry.path, index.root, compression_of(entry.name), name))
         elif TEMPORARY.fullmatch(entry.name):
-            index.leftovers.append(entry.path)
+            index.leftovers.setdefault(session.path, []).append(entry.path)
