@@ -56,13 +56,34 @@ TYPES = [
     "tool-call-chunks",
     "session/title",
 ]
-LINES = [b"", b"null", b"5", b"[]", b'"x"', b"{", b"{}", b"\x00\x00", b'{"type":"turn/end"}', b"\xff\xfe{}", b"true"]
-NUMBERS = ["1.0", "1e0", "-0", "1e400", "9007199254740993", "123456789012345678901234567890", "0.1e-7", "26.0"]
+LINES = [
+    b"",
+    b"null",
+    b"5",
+    b"[]",
+    b'"x"',
+    b"{",
+    b"{}",
+    b"\x00\x00",
+    b'{"type":"turn/end"}',
+    b"\xff\xfe{}",
+    b"true",
+]
+NUMBERS = [
+    "1.0",
+    "1e0",
+    "-0",
+    "1e400",
+    "9007199254740993",
+    "123456789012345678901234567890",
+    "0.1e-7",
+    "26.0",
+]
 
 
 def containers(value: Any) -> list[Any]:
     found = [value] if isinstance(value, (dict, list)) else []
-    for child in (value.values() if isinstance(value, dict) else value if isinstance(value, list) else []):
+    for child in value.values() if isinstance(value, dict) else value if isinstance(value, list) else []:
         found += containers(child)
     return found
 
@@ -87,7 +108,9 @@ def change_value(chance: random.Random, line: bytes) -> bytes:
     if kind == 0:
         del spot[key]
     elif kind == 1 and isinstance(spot, dict):
-        spot[chance.choice(["extra", "id", "kind", "trigger", "ignorable", "surfaceOp", "name"])] = chance.choice(VALUES)
+        spot[chance.choice(["extra", "id", "kind", "trigger", "ignorable", "surfaceOp", "name"])] = (
+            chance.choice(VALUES)
+        )
     elif kind == 2 and isinstance(value, dict):
         value["type"] = chance.choice(TYPES)
     elif kind == 3 and isinstance(value, dict) and type(value.get("seq")) is int:
@@ -156,7 +179,9 @@ def encode(chance: random.Random, lines: list[bytes]) -> bytes:
         damaged[chance.randrange(len(damaged))] ^= 1 << chance.randrange(8)
         data = bytes(damaged)
     elif kind == 2:
-        data += chance.choice([b"\x00" * 16, b"garbage!", b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18\x00\x00\x00\x00"])
+        data += chance.choice(
+            [b"\x00" * 16, b"garbage!", b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18\x00\x00\x00\x00"]
+        )
     elif kind == 3 and len(data) > 3:
         data = data[: -chance.randrange(1, 4)]
     return data

@@ -28,18 +28,26 @@ _PLAN_CODES: Final = {"healthy": 0, "left-alone": 0, "repairable": 1}
 
 def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the `harness` command and its five subcommands."""
-    parser = subparsers.add_parser("harness", help="check and repair sessions of DeepSeek Harness (log format v0)")
+    parser = subparsers.add_parser(
+        "harness", help="check and repair sessions of DeepSeek Harness (log format v0)"
+    )
     commands = parser.add_subparsers(dest="harness_command", required=True, metavar="COMMAND")
-    check = _command(commands, "check", "what the real reader would answer, and every fault with its place", _check)
+    check = _command(
+        commands, "check", "what the real reader would answer, and every fault with its place", _check
+    )
     _command(commands, "show", "the conversation that a session holds, damaged or not", _show)
     _command(commands, "export", "every record that can be decoded, as JSON lines with their faults", _export)
     repair = _command(commands, "repair", "plan a repair; with --apply carry it out, after a backup", _repair)
     _command(commands, "restore", "put back what the last repair replaced", _restore)
     for command in (check, repair):
-        command.add_argument("--report", metavar="FILE", help="write a redacted report that can be attached to an issue")
+        command.add_argument(
+            "--report", metavar="FILE", help="write a redacted report that can be attached to an issue"
+        )
     repair.add_argument("--apply", action="store_true", help="carry the plan out")
     repair.add_argument("--fork", choices=("first", "last"), help="which branch of a fork is kept")
-    repair.add_argument("--checkpoint", action="store_true", help="cut behind the last turn before the first fault")
+    repair.add_argument(
+        "--checkpoint", action="store_true", help="cut behind the last turn before the first fault"
+    )
     repair.add_argument("--cwd", metavar="DIR", help="working directory for a header that has to be rebuilt")
 
 
@@ -53,7 +61,9 @@ def _command(
     parser.add_argument("paths", nargs="+", metavar="PATH", help=_PATHS)
     parser.add_argument("--json", action="store_true", help="one JSON object a line, for programs")
     parser.add_argument("--max-bytes", type=int, metavar="N", help="largest file, text and line, in bytes")
-    parser.add_argument("--progress", action="store_true", help="show progress even where no terminal is attached")
+    parser.add_argument(
+        "--progress", action="store_true", help="show progress even where no terminal is attached"
+    )
     parser.set_defaults(run=run)
     return parser
 
@@ -132,7 +142,10 @@ def _print_check(result: SessionCheck) -> None:
     if result.alone is not None:
         _say(f"  by itself {_verdict(result.alone)}")
     for fault in result.faults:
-        places = [f"seq {fault.seq}" if fault.seq is not None else "", f"line {fault.line}" if fault.line else ""]
+        places = [
+            f"seq {fault.seq}" if fault.seq is not None else "",
+            f"line {fault.line}" if fault.line else "",
+        ]
         places.append(f"byte {fault.offset}" if fault.offset is not None else "")
         places.append(f"frame {fault.frame}" if fault.frame is not None else "")
         place = ", ".join(part for part in places if part)
@@ -188,11 +201,17 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _shown(entry: Record) -> str:
-    details = [f"{key} {value}" for key, value in entry.items() if key not in ("seq", "time", "type", "text", "calls")]
+    details = [
+        f"{key} {value}"
+        for key, value in entry.items()
+        if key not in ("seq", "time", "type", "text", "calls")
+    ]
     calls = entry.get("calls")
     for call in calls if isinstance(calls, list) else []:
         if isinstance(call, dict):
-            details.append(f"call {call.get('id')!r} {call.get('name')!r} {clip(str(call.get('arguments')), 60)}")
+            details.append(
+                f"call {call.get('id')!r} {call.get('name')!r} {clip(str(call.get('arguments')), 60)}"
+            )
     text = entry.get("text")
     if isinstance(text, str) and text:
         details.append(clip(text, 80))
@@ -300,7 +319,13 @@ def _print_plan(plan: Plan, outcome: Record) -> None:
     for reason in plan.reasons:
         _say(f"  because {reason}")
     for change in plan.changes:
-        place = f"seq {change.seq}" if change.seq is not None else f"line {change.line}" if change.line else "file"
+        place = (
+            f"seq {change.seq}"
+            if change.seq is not None
+            else f"line {change.line}"
+            if change.line
+            else "file"
+        )
         values = f" {change.old or ''} -> {change.new}" if change.new is not None else ""
         _say(f"  {change.origin:11} {place}: {change.kind} {change.member or ''}{values} ({change.why})")
     for lost in plan.lost:

@@ -155,7 +155,9 @@ class _Mapper:
             if seq is not None:
                 self.at.setdefault(seq, position)
         self.map = CallMap(attempts_of(events))
-        self.attempt_at = {position: attempt for attempt in self.map.attempts for position in attempt.positions}
+        self.attempt_at = {
+            position: attempt for attempt in self.map.attempts for position in attempt.positions
+        }
         self.open: list[Call] = []
         self.by_result: dict[int, Call] = {}
         self.last_message = -1
@@ -183,7 +185,9 @@ class _Mapper:
         attempt = self.cited_attempt(position, event)
         if attempt is not None:
             attempt.message = position
-        blocks = [at for at, block in enumerate(content if isinstance(content, list) else []) if _is_call(block)]
+        blocks = [
+            at for at, block in enumerate(content if isinstance(content, list) else []) if _is_call(block)
+        ]
         streamed = attempt.tool_blocks() if attempt is not None else []
         self.open = []
         for at, block in _match(content if isinstance(content, list) else [], blocks, streamed):
@@ -195,7 +199,11 @@ class _Mapper:
         """Return the attempt that a message cites; without usable citation the last one before it in its step."""
         chunks = [at for at in self.positions(event) if at < position and at in self.attempt_at]
         if not chunks:
-            before = [attempt for attempt in self.map.attempts if self.last_message < attempt.positions[0] < position]
+            before = [
+                attempt
+                for attempt in self.map.attempts
+                if self.last_message < attempt.positions[0] < position
+            ]
             return before[-1] if before and _same_step(before[-1], event) else None
         owners = {id(self.attempt_at[at]): self.attempt_at[at] for at in chunks}
         if len(owners) == 1:
@@ -211,7 +219,9 @@ class _Mapper:
     def call(self, position: int, event: Record) -> None:
         data = as_record(event.get("data")) or {}
         waiting = [call for call in self.open if call.call is None and call.message is not None]
-        chosen = _by_id(waiting, data.get("callId"), self.block_of) or _by_arguments(waiting, data, self.block_of)
+        chosen = _by_id(waiting, data.get("callId"), self.block_of) or _by_arguments(
+            waiting, data, self.block_of
+        )
         if chosen is None and waiting:
             chosen = waiting[0]
         if chosen is None:
@@ -281,7 +291,9 @@ def _same_step(attempt: Attempt, event: Record) -> bool:
     return all(map_key(one) == map_key(two) for one, two in places)
 
 
-def _match(content: list[JsonValue], blocks: list[int], streamed: list[Block]) -> list[tuple[int, Block | None]]:
+def _match(
+    content: list[JsonValue], blocks: list[int], streamed: list[Block]
+) -> list[tuple[int, Block | None]]:
     """Pair message blocks with streamed blocks: by position, or by their arguments where the counts differ."""
     if len(blocks) == len(streamed):
         return list(zip(blocks, streamed, strict=True))

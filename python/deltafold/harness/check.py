@@ -55,7 +55,11 @@ class SessionCheck:
 
     def to_dict(self) -> Record:
         """Return the result as one line of `check --json` shows it; paths in messages are relative to `<ROOT>`."""
-        shown: Record = {"path": self.place.path, "session": self.session, "compression": self.place.compression}
+        shown: Record = {
+            "path": self.place.path,
+            "session": self.session,
+            "compression": self.place.compression,
+        }
         shown["bytes"] = self.size
         shown.update(self.answer)
         if self.alone is not None:
@@ -104,7 +108,9 @@ def _refused(place: Place, kind: str, message: str, name: str = "Refused") -> Se
     return SessionCheck(place, answer, [Fault(kind, message)], place.session or "", readable=False)
 
 
-def check_place(place: Place, rules: listing.RootRules | None = None, limits: Limits = DEFAULT_LIMITS) -> SessionCheck:
+def check_place(
+    place: Place, rules: listing.RootRules | None = None, limits: Limits = DEFAULT_LIMITS
+) -> SessionCheck:
     """Check one session file. Never raises for what the file is or holds."""
     try:
         content = read_bytes(place.path, limits)

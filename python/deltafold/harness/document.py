@@ -160,7 +160,9 @@ class _Bounds:
 
     def line(self, line: bytes) -> None:
         if len(line) > self.limits.line_bytes:
-            raise RefusedError("line-too-long", f"a line of {len(line)} bytes, the limit is {self.limits.line_bytes}")
+            raise RefusedError(
+                "line-too-long", f"a line of {len(line)} bytes, the limit is {self.limits.line_bytes}"
+            )
         self.values += 1 + line.count(b",") + line.count(b"[") + line.count(b"{")
         if self.values > self.limits.values:
             raise RefusedError("file-too-many-values", f"more than {self.limits.values} JSON values")

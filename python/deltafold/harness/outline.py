@@ -87,7 +87,11 @@ def export(document: Document, faults: list[Fault]) -> Iterator[Record]:
     for line in document.lines:
         records = line.records
         if not records:
-            raw: Record = {"line": line.number, "offset": line.offset, "base64": base64.b64encode(line.raw).decode()}
+            raw: Record = {
+                "line": line.number,
+                "offset": line.offset,
+                "base64": base64.b64encode(line.raw).decode(),
+            }
             yield {**raw, **_faults_of(line, None, by_line)}
         for record in records:
             place: Record = {"line": line.number, "offset": line.offset, "event": record}
@@ -102,6 +106,10 @@ def _exported(line: Line, value: JsonValue, by_line: dict[int, list[Fault]]) -> 
 
 
 def _faults_of(line: Line, seq: int | None, by_line: dict[int, list[Fault]]) -> Record:
-    own = [fault for fault in by_line.get(line.number, []) if fault.seq is None or seq is None or fault.seq == seq]
+    own = [
+        fault
+        for fault in by_line.get(line.number, [])
+        if fault.seq is None or seq is None or fault.seq == seq
+    ]
     faults: list[JsonValue] = [fault.to_dict() for fault in own]
     return {"faults": faults} if faults else {}

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 _QUOTED: Final = re.compile(r'"[^"]*"?')
 _RAW_LOG: Final = re.compile(r"\(raw log: .*\)")
 _GOT: Final = re.compile(r"got (?!-?\d+\)).*\)")
-_ERRORS: Final = ("Error", "TypeError", "SessionPersistenceCorruptionError", "SessionFormatUnsupportedError", "Refused")
+_ERRORS: Final = (
+    "Error",
+    "TypeError",
+    "SessionPersistenceCorruptionError",
+    "SessionFormatUnsupportedError",
+    "Refused",
+)
 
 
 def _redacted_message(message: str) -> str:
@@ -35,7 +41,12 @@ def _redacted_answer(answer: Record) -> Record:
 
 def _redacted_fault(fault: Fault) -> Record:
     shown: Record = {"kind": fault.kind, "severity": fault.severity.value}
-    for name, value in (("seq", fault.seq), ("line", fault.line), ("offset", fault.offset), ("frame", fault.frame)):
+    for name, value in (
+        ("seq", fault.seq),
+        ("line", fault.line),
+        ("offset", fault.offset),
+        ("frame", fault.frame),
+    ):
         if value is not None:
             shown[name] = value
     return shown

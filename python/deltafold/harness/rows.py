@@ -9,7 +9,11 @@ from typing import Final
 
 from deltafold.harness.js import JsonValue, Record, as_int, as_record, is_count, is_number, is_safe_integer
 
-ROW_TAGS: Final = {"text-chunks": "text-delta", "reasoning-chunks": "reasoning-delta", "tool-call-chunks": "tool-call-delta"}
+ROW_TAGS: Final = {
+    "text-chunks": "text-delta",
+    "reasoning-chunks": "reasoning-delta",
+    "tool-call-chunks": "tool-call-delta",
+}
 _TAG_OF: Final = {delta: tag for tag, delta in ROW_TAGS.items()}
 _MINIMUM_RUN: Final = 3
 _ENVELOPE: Final = {"type", "seq0", "time0", "data"}

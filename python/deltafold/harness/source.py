@@ -14,7 +14,9 @@ from deltafold.harness.limits import RefusedError
 if TYPE_CHECKING:
     from deltafold.harness.limits import Limits
 
-_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+_FLAGS = (
+    os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,8 @@ def read_bytes(path: str, limits: Limits, *, dir_fd: int | None = None) -> Bytes
             before = Stamp.of(os.fstat(descriptor))
             if before.size > limits.file_bytes:
                 raise RefusedError(
-                    "file-too-large", f"{before.size} bytes on disk, more than the limit of {limits.file_bytes}"
+                    "file-too-large",
+                    f"{before.size} bytes on disk, more than the limit of {limits.file_bytes}",
                 )
             data = file.read(limits.file_bytes + 1)
             if before == Stamp.of(os.fstat(descriptor)) and len(data) == before.size:

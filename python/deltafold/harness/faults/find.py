@@ -69,5 +69,7 @@ def _lost_turn_end(document: Document, stream: Stream) -> Iterator[Fault]:
         if lines.unparsable_kind(line) is None and line.ended:
             return
         if lines.looks_like_turn_end(line.raw):
-            yield stream.fault("turn-end-lost", "the last turn/end cannot be read; how the turn ended is lost", line)
+            yield stream.fault(
+                "turn-end-lost", "the last turn/end cannot be read; how the turn ended is lost", line
+            )
             return

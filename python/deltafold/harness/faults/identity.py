@@ -91,7 +91,9 @@ def _is_json(arguments: JsValue) -> bool:
 def _disagreement(stream: Stream, call: Call, facts: Facts) -> Iterator[Fault]:
     ids = {identity for identity in facts.shown_ids(call) if identity}
     if len(ids) > 1:
-        yield stream.at("id-disagrees", "message, call and result of one call differ in their id", _anchor(call))
+        yield stream.at(
+            "id-disagrees", "message, call and result of one call differ in their id", _anchor(call)
+        )
     names = {name for name in facts.shown_names(call) if name}
     if len(names) > 1:
         yield stream.at("id-disagrees", "message and call differ in their name", _anchor(call))

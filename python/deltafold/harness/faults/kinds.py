@@ -84,7 +84,9 @@ KINDS: Final[dict[str, Kind]] = {
     "envelope-time": Kind(_R, "no usable time", _REPAIR),
     "envelope-data": Kind(_R, "no data", _REPAIR),
     "envelope-ignorable": Kind(_R, "ignorable is not true", _REPAIR),
-    "type-unknown": Kind(_R, "an event type this harness does not know", "use the matching harness; nothing is damaged"),
+    "type-unknown": Kind(
+        _R, "an event type this harness does not know", "use the matching harness; nothing is damaged"
+    ),
     "type-retired": Kind(_R, "an event of an early vocabulary", "no reader replays it"),
     "turn-malformed": Kind(_R, "a turn boundary of the wrong shape", _REPAIR),
     "request-header": Kind(_R, "a request header of the wrong shape", _REPAIR),
@@ -150,7 +152,12 @@ class Fault:
     def to_dict(self) -> Record:
         """Return the fault as `check --json` shows it."""
         shown: Record = {"kind": self.kind, "severity": self.severity.value, "detail": self.detail}
-        for name, value in (("seq", self.seq), ("line", self.line), ("offset", self.offset), ("frame", self.frame)):
+        for name, value in (
+            ("seq", self.seq),
+            ("line", self.line),
+            ("offset", self.offset),
+            ("frame", self.frame),
+        ):
             if value is not None:
                 shown[name] = value
         shown["advice"] = KINDS[self.kind].advice

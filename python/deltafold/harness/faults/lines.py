@@ -43,7 +43,11 @@ def _describe(line: Line, kind: str) -> str:
     size = len(line.raw)
     if kind == "row-malformed":
         return line.problem or ""
-    words = {"line-blank": "an empty line", "line-nul": f"{size} NUL bytes", "line-not-event": "a JSON value, no event"}
+    words = {
+        "line-blank": "an empty line",
+        "line-nul": f"{size} NUL bytes",
+        "line-not-event": "a JSON value, no event",
+    }
     return words.get(kind, f"{size} bytes that are not JSON{_likely(line)}")
 
 

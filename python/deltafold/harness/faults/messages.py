@@ -92,7 +92,11 @@ def _vocabulary_faults(stream: Stream, position: int, event: Record) -> Iterator
         retired = data is not None and data.get("reason") == "fallback"
     if retired:
         yield stream.at("type-retired", f"{kind} of an early vocabulary", position)
-    elif (kind is None or kind not in KNOWN_TYPES) and kind != "steering/message" and event.get("ignorable") is not True:
+    elif (
+        (kind is None or kind not in KNOWN_TYPES)
+        and kind != "steering/message"
+        and event.get("ignorable") is not True
+    ):
         yield stream.at("type-unknown", f"type {to_event_name(event)}", position)
 
 
@@ -102,7 +106,9 @@ def _boundary_faults(stream: Stream, position: int, event: Record, session: str)
         legacy.upgrade_turn_end(event, session)
         legacy.upgrade_steering(event, session)
     except JsError:
-        yield stream.at("turn-malformed", f"{to_event_name(event)} has a shape that no reader takes", position)
+        yield stream.at(
+            "turn-malformed", f"{to_event_name(event)} has a shape that no reader takes", position
+        )
 
 
 def surface_faults(stream: Stream, upgraded: list[Record]) -> Iterator[Fault]:
@@ -122,7 +128,11 @@ def surface_faults(stream: Stream, upgraded: list[Record]) -> Iterator[Fault]:
             else:
                 surface_operation(event)
         except JsError as error:
-            kind = "source-seqs" if error.message.startswith(("sourceEventSeqs", "session event")) else "surface-op"
+            kind = (
+                "source-seqs"
+                if error.message.startswith(("sourceEventSeqs", "session event"))
+                else "surface-op"
+            )
             if "surfaceOp" in error.message or "surface-eligible" in error.message:
                 kind = "surface-op"
             yield stream.at(kind, error.message, position)

@@ -57,7 +57,9 @@ class Stream:
         """Name a repeated seq; True when the line goes beyond what is known and its rest counts."""
         known = [record for at, record in enumerate(records) if first + at in self.seen]
         identical = all(
-            deep_equal(record, self.seen[first + at]) for at, record in enumerate(records) if first + at in self.seen
+            deep_equal(record, self.seen[first + at])
+            for at, record in enumerate(records)
+            if first + at in self.seen
         )
         kind = "seq-duplicate" if identical and known else "seq-fork"
         words = "stands twice, identical" if identical and known else "was used before for other content"

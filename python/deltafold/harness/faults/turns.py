@@ -24,7 +24,9 @@ def pair_faults(stream: Stream, calls: CallMap, facts: Facts) -> Iterator[Fault]
         if call.result is not None and call.call is None and call.message is None:
             yield stream.at("result-unpaired", "this result belongs to no call", call.result)
         elif call.result is not None and _named_elsewhere(call, facts):
-            yield stream.at("result-unpaired", "the id of this result is not that of the call it cites", call.result)
+            yield stream.at(
+                "result-unpaired", "the id of this result is not that of the call it cites", call.result
+            )
         anchor = open_anchor(call)
         if anchor is not None and end_of_step(stream.events, anchor) is not None:
             what = "recorded" if call.call is not None else "advertised, never recorded as started"

@@ -8,7 +8,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from deltafold.harness.js import UNDEFINED, JsonValue, JsValue, Record, as_int, as_record, get, map_key, to_text
+from deltafold.harness.js import (
+    UNDEFINED,
+    JsonValue,
+    JsValue,
+    Record,
+    as_int,
+    as_record,
+    get,
+    map_key,
+    to_text,
+)
 
 NOT_STARTED_TEXT: Final = (
     "The tool call was interrupted before the Harness recorded it as started. Retry it if it is still needed."
@@ -77,7 +87,9 @@ def _set(record: Record, key: str, value: JsValue) -> None:
         record[key] = value
 
 
-def result_event(turn: JsValue, step: JsValue, call_id: JsValue, call_seq: int | None, seq: int, time: JsValue) -> Record:
+def result_event(
+    turn: JsValue, step: JsValue, call_id: JsValue, call_seq: int | None, seq: int, time: JsValue
+) -> Record:
     """Build the result of a call whose outcome nobody recorded, with the members in the writer's order."""
     started = call_seq is not None
     block: Record = {"type": "tool-result"}
@@ -88,7 +100,11 @@ def result_event(turn: JsValue, step: JsValue, call_id: JsValue, call_seq: int |
     source: Record = {"kind": "tool"}
     _set(source, "callId", call_id)
     content: list[JsonValue] = [block]
-    message: Record = {"id": f"interrupted-tool-result-{to_text(call_id)}-{seq}", "role": "user", "source": source}
+    message: Record = {
+        "id": f"interrupted-tool-result-{to_text(call_id)}-{seq}",
+        "role": "user",
+        "source": source,
+    }
     message["content"] = content
     data: Record = {}
     _set(data, "turn", turn)
@@ -129,12 +145,16 @@ def closers(events: list[Record]) -> list[Record]:
     seq, time = (as_int(last.get("seq", UNDEFINED)) or 0) + 1, last.get("time", UNDEFINED)
     closing: list[Record] = []
     for waiting in state.pending.values():
-        closing.append(result_event(state.turn, waiting.step, waiting.call_id, waiting.seq, seq + len(closing), time))
+        closing.append(
+            result_event(state.turn, waiting.step, waiting.call_id, waiting.seq, seq + len(closing), time)
+        )
     if state.step is not None:
         members: list[tuple[str, JsValue]] = [("turn", state.turn), ("step", state.step)]
         closing.append(_boundary("step/end", seq + len(closing), time, members))
     reason: Record = {"kind": "interrupted"}
-    closing.append(_boundary("turn/end", seq + len(closing), time, [("turn", state.turn), ("reason", reason)]))
+    closing.append(
+        _boundary("turn/end", seq + len(closing), time, [("turn", state.turn), ("reason", reason)])
+    )
     return closing
 
 
@@ -142,6 +162,9 @@ def open_turn(events: list[Record]) -> JsValue:
     """Return the number of the turn that is open at the end, None when there is none."""
     state = _Turn()
     for event in events:
-        if as_record(event.get("data", UNDEFINED)) is not None and event.get("type") in ("turn/start", "turn/end"):
+        if as_record(event.get("data", UNDEFINED)) is not None and event.get("type") in (
+            "turn/start",
+            "turn/end",
+        ):
             state.take(event)
     return state.turn

@@ -7,7 +7,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from deltafold.harness.js import UNDEFINED, JsError, JsonValue, JsValue, Record, as_int, as_record, get, is_number, to_text
+from deltafold.harness.js import (
+    UNDEFINED,
+    JsError,
+    JsonValue,
+    JsValue,
+    Record,
+    as_int,
+    as_record,
+    get,
+    is_number,
+    to_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -35,7 +46,9 @@ def assert_supported(events: list[Record], session: str) -> None:
 
 def has_only(record: Record, required: Collection[str], optional: Collection[str] = ()) -> bool:
     """Tell whether a record has every required key and no key beyond the optional ones."""
-    return all(key in required or key in optional for key in record) and all(key in record for key in required)
+    return all(key in required or key in optional for key in record) and all(
+        key in record for key in required
+    )
 
 
 def legacy_message_id(session: str, seq: JsValue) -> str:
@@ -60,7 +73,12 @@ def upgrade_turn_start(event: Record, session: str) -> Record:
         return event
     trigger = as_record(data["trigger"])
     kind = None if trigger is None else trigger.get("kind")
-    if not _positive(data.get("turn")) or not has_only(data, ("turn", "trigger")) or not isinstance(kind, str) or not kind:
+    if (
+        not _positive(data.get("turn"))
+        or not has_only(data, ("turn", "trigger"))
+        or not isinstance(kind, str)
+        or not kind
+    ):
         raise _malformed(session, "turn/start", event)
     return {**event, "data": {"turn": data["turn"]}}
 
@@ -176,7 +194,12 @@ def _upgrade_result(event: Record, data: Record, session: str, message_ids: dict
     if "message" in data or not all(key in data for key in ("callId", "content", "isError")):
         return event
     call_id = data["callId"]
-    block: Record = {"type": "tool-result", "toolCallId": call_id, "content": data["content"], "isError": data["isError"]}
+    block: Record = {
+        "type": "tool-result",
+        "toolCallId": call_id,
+        "content": data["content"],
+        "isError": data["isError"],
+    }
     content: list[JsonValue] = [block]
     message: Record = {"role": "user", "content": content, "source": {"kind": "tool", "callId": call_id}}
     replaced = _replacement_start(event)

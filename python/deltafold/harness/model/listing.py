@@ -40,7 +40,9 @@ class RootRules:
     def _first_fault(self, compression: str) -> JsError | None:
         """Walk as the reader does: each project's flat files, then its sessions in the other encoding."""
         found = [(_project(self.index.root, path), 0, path) for path in self.index.flat]
-        found += [(_project(self.index.root, path), 1, path) for path in self.index.artifacts(opposite(compression))]
+        found += [
+            (_project(self.index.root, path), 1, path) for path in self.index.artifacts(opposite(compression))
+        ]
         if not found:
             return None
         _, rank, path = min(found, key=lambda entry: (entry[0], entry[1]))
@@ -97,7 +99,9 @@ def listed(document: Document, place: Place) -> str | None:
 
 def _listed_frame(document: Document) -> bytes | None:
     """Return the header line of the first frame; list() scans no further than that frame."""
-    first = zstd.scan_frames(document.data[: document.frames[0].end] if document.frames else document.data, maximum=1)
+    first = zstd.scan_frames(
+        document.data[: document.frames[0].end] if document.frames else document.data, maximum=1
+    )
     if first.error is not None:
         raise JsError(first.error)
     if not document.frames:

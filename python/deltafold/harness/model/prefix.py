@@ -70,9 +70,7 @@ def version_refusal(session: JsValue, version: float) -> str:
             f"but this harness reads only v{FORMAT_VERSION}: the log was written by a newer harness"
             " — upgrade the harness to open it"
         )
-    return head + (
-        f"older than the supported v{FORMAT_VERSION}, and this build ships no upgrade path for it"
-    )
+    return head + (f"older than the supported v{FORMAT_VERSION}, and this build ships no upgrade path for it")
 
 
 def is_header(value: JsonValue) -> bool:
@@ -104,7 +102,12 @@ def parse_header(raw: bytes) -> Record:
         raise JsError("corrupt session log: header line is not valid JSON") from None
     record = as_record(value)
     version = None if record is None else record.get("version")
-    if record is not None and isinstance(version, (int, float)) and not isinstance(version, bool) and version != 0:
+    if (
+        record is not None
+        and isinstance(version, (int, float))
+        and not isinstance(version, bool)
+        and version != 0
+    ):
         raise UnsupportedError(version_refusal(record.get("id", UNDEFINED), version))
     if record is None or not is_header(record):
         raise JsError("corrupt session log: first line is not a session header")

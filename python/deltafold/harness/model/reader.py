@@ -60,7 +60,9 @@ def assert_identity(place: Place, meta: Record, requested: str | None) -> None:
     except UnencodableError:
         raise JsError(f'corrupt session log "{place.path}": header id cannot name a storage path') from None
     if place.path != expected and not _same_file(place.path, expected):
-        raise JsError(f'corrupt session log "{place.path}": header id "{session}" and cwd identify "{expected}"')
+        raise JsError(
+            f'corrupt session log "{place.path}": header id "{session}" and cwd identify "{expected}"'
+        )
 
 
 def _same_file(path: str, expected: str) -> bool:

@@ -7,7 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from deltafold.harness.js import UNDEFINED, JsError, JsValue, Record, as_record, is_count, is_safe_integer, to_text
+from deltafold.harness.js import (
+    UNDEFINED,
+    JsError,
+    JsValue,
+    Record,
+    as_record,
+    is_count,
+    is_safe_integer,
+    to_text,
+)
 from deltafold.harness.model.adopt import MESSAGE_TYPES, filled, has_provider_and_model, message_problem
 from deltafold.harness.model.surface import Surface
 

@@ -8,7 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from deltafold.harness.js import UNDEFINED, JsError, JsonValue, Record, as_int, as_record, deep_equal, is_count
+from deltafold.harness.js import (
+    UNDEFINED,
+    JsError,
+    JsonValue,
+    Record,
+    as_int,
+    as_record,
+    deep_equal,
+    is_count,
+)
 from deltafold.harness.model.adopt import MESSAGE_TYPES
 
 if TYPE_CHECKING:
@@ -94,7 +103,9 @@ def _sources(event: Record, seq: int) -> set[int]:
     for source in raw:
         number = as_int(source)
         if number is None or number < 0:
-            raise JsError(f'session event "{kind}" sourceEventSeqs must densely contain non-negative safe integers')
+            raise JsError(
+                f'session event "{kind}" sourceEventSeqs must densely contain non-negative safe integers'
+            )
         sources.append(number)
     if len(set(sources)) != len(sources):
         raise JsError("sourceEventSeqs must not contain duplicates")

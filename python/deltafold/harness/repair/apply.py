@@ -68,7 +68,9 @@ def apply_plan(plan: Plan, limits: Limits) -> Done:
             verdict = _Verdict(plan, limits)
             swap(session, name, old, plan.data, verdict)
         entry: Record = {"action": "repair", "backup": manifest.folder, "changes": len(plan.changes)}
-        backup.record(session, {**entry, "old_sha256": manifest.old_sha256, "new_sha256": manifest.new_sha256})
+        backup.record(
+            session, {**entry, "old_sha256": manifest.old_sha256, "new_sha256": manifest.new_sha256}
+        )
     return Done("repaired", manifest.folder, manifest.old_sha256, manifest.new_sha256)
 
 
@@ -112,7 +114,9 @@ def swap(session: Directory, name: str, old: Bytes, fresh: bytes, verdict: _Verd
         session.rename(temporary, name)
         if linked and _written_since(session, kept, old.stamp):
             session.rename(kept, name)
-            raise RefusedError("writer-live", "the old file was written at the last moment; it is back in place")
+            raise RefusedError(
+                "writer-live", "the old file was written at the last moment; it is back in place"
+            )
     finally:
         session.unlink(temporary)
         session.unlink(kept)
@@ -137,7 +141,9 @@ def restore_file(path: str, limits: Limits) -> Done:
             digest = current.sha256()
             manifest = next((entry for entry in found if entry.new_sha256 == digest), None)
             if manifest is None:
-                raise RefusedError("file-changed", "the file is not what any repair left; nothing is put back")
+                raise RefusedError(
+                    "file-changed", "the file is not what any repair left; nothing is put back"
+                )
             old = backup.load(session, manifest, limits)
             swap(session, name, current, old, None)
             backup.set_modified(session, name, manifest.modified_ns)

@@ -50,7 +50,13 @@ def _folder_name(digest: str) -> str:
 
 
 def store(
-    session: Directory, name: str, old: bytes, new: bytes, removed: Sequence[Removed], plan: Record, modified_ns: int
+    session: Directory,
+    name: str,
+    old: bytes,
+    new: bytes,
+    removed: Sequence[Removed],
+    plan: Record,
+    modified_ns: int,
 ) -> Manifest:
     """Write a backup and make it durable, its manifest last: without that a backup is none.
 
@@ -115,7 +121,9 @@ def _read_manifest(backups: Directory, folder: str, name: str, limits: Limits) -
     size, modified = as_int(old.get("bytes")), as_text(old.get("modified_ns"))
     if manifest.get("file") != name or digests[0] is None or digests[1] is None or size is None:
         return None
-    return Manifest(folder, name, digests[0], size, digests[1], int(modified) if modified and modified.isdigit() else 0)
+    return Manifest(
+        folder, name, digests[0], size, digests[1], int(modified) if modified and modified.isdigit() else 0
+    )
 
 
 def load(session: Directory, manifest: Manifest, limits: Limits) -> bytes:

@@ -29,11 +29,18 @@ class Checkpoint:
     def to_dict(self) -> Record:
         """Return the choice as `repair --json` shows it."""
         last = self.events - 1 if self.events else None
-        return {"option": "--checkpoint", "seq": last, "keeps": f"{self.events} events", "gives_up_lines": self.given_up}
+        return {
+            "option": "--checkpoint",
+            "seq": last,
+            "keeps": f"{self.events} events",
+            "gives_up_lines": self.given_up,
+        }
 
 
 def _first_fault_line(faults: Sequence[Fault]) -> int:
-    lines = [fault.line for fault in faults if fault.severity is not Severity.NOTE and fault.line not in (None, 1)]
+    lines = [
+        fault.line for fault in faults if fault.severity is not Severity.NOTE and fault.line not in (None, 1)
+    ]
     return min((line for line in lines if line is not None), default=1 << 62)
 
 

@@ -24,7 +24,12 @@ def placeholder(seq: int, time: JsonValue) -> Record:
     It is of a known type with a valid payload, so every reader generation takes it, and it changes no state.
     """
     inserted: list[JsonValue] = []
-    return {"type": PLACEHOLDER_TYPE, "seq": seq, "time": time, "data": {"target": "next-turn", "start": 0, "inserted": inserted}}
+    return {
+        "type": PLACEHOLDER_TYPE,
+        "seq": seq,
+        "time": time,
+        "data": {"target": "next-turn", "start": 0, "inserted": inserted},
+    }
 
 
 @dataclass(frozen=True, slots=True)

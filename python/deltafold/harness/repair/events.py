@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltafold.harness.edit import lone_surrogates, replace_lone_surrogates
-from deltafold.harness.js import UNDEFINED, JsError, JsonValue, Record, as_int, as_record, is_safe_integer, stringify
+from deltafold.harness.js import (
+    UNDEFINED,
+    JsError,
+    JsonValue,
+    Record,
+    as_int,
+    as_record,
+    is_safe_integer,
+    stringify,
+)
 from deltafold.harness.model import legacy
 from deltafold.harness.model.adopt import MESSAGE_TYPES, filled, has_provider_and_model
 from deltafold.harness.model.restore import ENVELOPE_KEYS, request_problem
@@ -42,7 +51,9 @@ def mend_envelopes(draft: Draft) -> None:
         situation.take(event)
     if hollow:
         draft.lost.extend(f"seq {position}: a record without data" for position in sorted(hollow))
-        draft.replace_events(hollow, "envelope-data", "a record without data says nothing; a placeholder keeps its seq")
+        draft.replace_events(
+            hollow, "envelope-data", "a record without data says nothing; a placeholder keeps its seq"
+        )
     draft.refresh()
 
 
@@ -53,16 +64,28 @@ def _mend_envelope(draft: Draft, position: int, event: Record) -> None:
         why = "the reader refuses unknown members"
         draft.changed_at(position, "envelope-key", why, "removed", member=key, old=preview(event[key]))
     if not is_safe_integer(event.get("time", UNDEFINED)):
-        near = [draft.events[at].get("time", UNDEFINED) for at in (position - 1, position + 1) if 0 <= at < len(draft.events)]
+        near = [
+            draft.events[at].get("time", UNDEFINED)
+            for at in (position - 1, position + 1)
+            if 0 <= at < len(draft.events)
+        ]
         time = next((number for number in map(as_int, near) if number is not None), 0)
         row.put(("time",), time)
         old = preview(event.get("time"))
         draft.changed_at(
-            position, "envelope-time", "the time of its neighbour", "derived", member="time", old=old, new=str(time)
+            position,
+            "envelope-time",
+            "the time of its neighbour",
+            "derived",
+            member="time",
+            old=old,
+            new=str(time),
         )
     if event.get("ignorable", True) is not True:
         row.remove(("ignorable",))
-        draft.changed_at(position, "envelope-ignorable", "only true may stand there", "removed", member="ignorable")
+        draft.changed_at(
+            position, "envelope-ignorable", "only true may stand there", "removed", member="ignorable"
+        )
 
 
 def _rebuild_data(draft: Draft, position: int, event: Record, situation: Situation) -> bool:
@@ -118,7 +141,9 @@ def _mend_turn_end(draft: Draft, position: int, data: Record, turn: int) -> None
     if not known:
         draft.lost.append(f"seq {position}: how the turn ended")
     why = "the kind of the ending is kept" if known else "its ending cannot be read"
-    draft.changed_at(position, "turn-malformed", why, "derived", member="data", old=preview(data), new=preview(mended))
+    draft.changed_at(
+        position, "turn-malformed", why, "derived", member="data", old=preview(data), new=preview(mended)
+    )
 
 
 def mend_requests(draft: Draft) -> None:
@@ -192,13 +217,20 @@ def _mend_options(draft: Draft, position: int, data: Record, config: Record) -> 
         config = {key: value for key, value in config.items() if key != "reasoningEffort"}
     defaults = as_record(header.get("adapterDefaults"))
     kept: Record = {
-        key: True for key, value in (defaults or {}).items() if key in _DEFAULTED and value is True and key in config
+        key: True
+        for key, value in (defaults or {}).items()
+        if key in _DEFAULTED and value is True and key in config
     }
     if "adapterDefaults" in header and kept != header["adapterDefaults"]:
         row.put(("data", "header", "adapterDefaults"), kept)
         old = preview(header["adapterDefaults"])
         draft.changed_at(
-            position, "request-header", "marks that name no field", "removed", member="adapterDefaults", old=old
+            position,
+            "request-header",
+            "marks that name no field",
+            "removed",
+            member="adapterDefaults",
+            old=old,
         )
 
 
@@ -249,7 +281,13 @@ def _mend_sources(draft: Draft, position: int, event: Record) -> None:
         row.remove(("sourceEventSeqs",))
     why = "only earlier seqs, each once, may be cited"
     draft.changed_at(
-        position, "source-seqs", why, "derived", member="sourceEventSeqs", old=preview(raw), new=stringify([*mended])
+        position,
+        "source-seqs",
+        why,
+        "derived",
+        member="sourceEventSeqs",
+        old=preview(raw),
+        new=stringify([*mended]),
     )
 
 

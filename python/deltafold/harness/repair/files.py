@@ -26,7 +26,9 @@ class Directory:
             self.fd = os.open(path, flags, dir_fd=None if parent is None else parent.fd)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENOTDIR):
-                raise RefusedError("file-link", f"{path}: a link or a file stands in place of a directory") from error
+                raise RefusedError(
+                    "file-link", f"{path}: a link or a file stands in place of a directory"
+                ) from error
             raise
 
     def __enter__(self) -> Self:

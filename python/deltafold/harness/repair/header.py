@@ -7,7 +7,16 @@ import re
 from typing import TYPE_CHECKING
 
 from deltafold.harness import edit
-from deltafold.harness.js import UNDEFINED, JsonValue, Record, as_int, as_record, decode_utf8, parse, stringify
+from deltafold.harness.js import (
+    UNDEFINED,
+    JsonValue,
+    Record,
+    as_int,
+    as_record,
+    decode_utf8,
+    parse,
+    stringify,
+)
 from deltafold.harness.layout import NO_CWD, UnencodableError, artifact_name, project_key
 from deltafold.harness.limits import RefusedError
 from deltafold.harness.model.prefix import is_header, listed_header
@@ -54,20 +63,26 @@ def _parsed(raw: bytes) -> Record | None:
 
 
 def _first_time(draft: Draft) -> int | None:
-    return next((time for event in draft.events if (time := as_int(event.get("time", UNDEFINED))) is not None), None)
+    return next(
+        (time for event in draft.events if (time := as_int(event.get("time", UNDEFINED))) is not None), None
+    )
 
 
 def _put(draft: Draft, key: str, value: JsonValue, why: str, origin: str = "derived") -> None:
     old = (as_record(_parsed(draft.header)) or {}).get(key)
     draft.header = edit.put(draft.header, (key,), value)
-    draft.note(Change("header-shape", why, origin, line=1, member=key, old=stringify(old), new=stringify(value)))
+    draft.note(
+        Change("header-shape", why, origin, line=1, member=key, old=stringify(old), new=stringify(value))
+    )
 
 
 def _mend_shape(draft: Draft, record: Record) -> None:
     """Complete a header that is one in type but lacks a member that can be told."""
     time = _first_time(draft)
     created = as_int(record.get("createdAt", UNDEFINED))
-    if (created is None or created < 0 or stringify(record["createdAt"]).startswith("-")) and time is not None:
+    if (
+        created is None or created < 0 or stringify(record["createdAt"]).startswith("-")
+    ) and time is not None:
         _put(draft, "createdAt", time, "the time of the first event", "recovered")
     depth = as_int(record.get("delegationDepth", UNDEFINED))
     if (depth is None or depth < 0) and "origin" not in record and "parentSession" not in record:
@@ -83,7 +98,9 @@ def _mend_shape(draft: Draft, record: Record) -> None:
 
 def _mend_fields(draft: Draft, record: Record) -> None:
     if "sandboxMode" in record or "approvalPolicy" in record:
-        draft.blocked.append("the header carries a retired policy; whether to drop it is not for a repair to say")
+        draft.blocked.append(
+            "the header carries a retired policy; whether to drop it is not for a repair to say"
+        )
     problem = header_problem(record)
     if problem is None:
         return
@@ -93,10 +110,20 @@ def _mend_fields(draft: Draft, record: Record) -> None:
             _put(draft, "cwd", cwd, "absolute, and of the same project directory", "recovered")
             return
     elif "seedLength" in problem:
-        seed = next((at for at, event in enumerate(draft.events) if event.get("type") == "session/end-seed"), None)
+        seed = next(
+            (at for at, event in enumerate(draft.events) if event.get("type") == "session/end-seed"), None
+        )
         if not isinstance(record.get("parentSession"), str):
             draft.header = edit.remove(draft.header, ("seedLength",))
-            draft.note(Change("header-field", "no parent session: nothing was inherited", "removed", line=1, member="seedLength"))
+            draft.note(
+                Change(
+                    "header-field",
+                    "no parent session: nothing was inherited",
+                    "removed",
+                    line=1,
+                    member="seedLength",
+                )
+            )
             return
         if seed is not None:
             _put(draft, "seedLength", seed, "the seed ends at its session/end-seed", "recovered")
@@ -170,7 +197,12 @@ def _rebuild(draft: Draft, raw: bytes, *, as_event: bool) -> None:
     if cwd is None and not no_cwd:
         draft.blocked.append("the header is lost; its working directory is not known (give --cwd)")
         return
-    record: Record = {"type": "session", "version": 0, "id": session, "createdAt": time if created is None else created}
+    record: Record = {
+        "type": "session",
+        "version": 0,
+        "id": session,
+        "createdAt": time if created is None else created,
+    }
     if cwd is not None:
         record["cwd"] = cwd
     for key in ("parentSession", "seedLength", "origin"):

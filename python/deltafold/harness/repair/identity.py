@@ -85,7 +85,9 @@ class _Identities:
         chunks = [self.chunk(position) for position in block.deltas]
         ended = [as_record(self.chunk(position).get("block")) or {} for position in block.ends]
         lacking = any(accept(chunk.get("id")) is None for chunk in (*chunks, *ended))
-        return lacking or any("name" in chunk and accept(chunk["name"]) is None for chunk in (*chunks, *ended))
+        return lacking or any(
+            "name" in chunk and accept(chunk["name"]) is None for chunk in (*chunks, *ended)
+        )
 
     def chunk(self, position: int) -> Record:
         return as_record(self.facts.data(position).get("chunk")) or {}
@@ -102,7 +104,10 @@ class _Identities:
         if current == found.value:
             return
         row.put(path, found.value)
-        why = {"recorded": "as its own records have it", "recovered": "as its stream or its other records have it"}
+        why = {
+            "recorded": "as its own records have it",
+            "recovered": "as its stream or its other records have it",
+        }
         self.draft.changed_at(
             position,
             kind,
@@ -149,7 +154,9 @@ class _Identities:
         for position in results:
             if "message" in (as_record(self.draft.events[position].get("data")) or {}):
                 self.set(position, ("data", "message", "source", "callId"), identity, "result-id-empty")
-                self.set(position, ("data", "message", "content", 0, "toolCallId"), identity, "result-id-empty")
+                self.set(
+                    position, ("data", "message", "content", 0, "toolCallId"), identity, "result-id-empty"
+                )
             else:
                 self.set(position, ("data", "callId"), identity, "result-id-empty")
 
@@ -186,7 +193,9 @@ class _Identities:
             self.draft.losses.append(1 << 62)
         for position, places in blocks.items():
             self.empty_message(position, places, gone)
-        self.draft.replace_events(gone, "call-unnamed", "a call that was never named is not kept in the history")
+        self.draft.replace_events(
+            gone, "call-unnamed", "a call that was never named is not kept in the history"
+        )
         self.draft.lost.append(f"{len(self.unnamed)} call(s) that no record ever named, kept in quarantine")
 
     def empty_message(self, position: int, places: list[int], gone: set[int]) -> None:

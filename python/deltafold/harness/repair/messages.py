@@ -74,7 +74,13 @@ class _Mender:
             self.put(("id",), known["id"], "message-id", "the inbox recorded the same message", "recovered")
             return
         minted = legacy_message_id(self.draft.session, self.position)
-        self.put(("id",), minted, "message-id", "the id that the reader itself gives a message without one", "minted")
+        self.put(
+            ("id",),
+            minted,
+            "message-id",
+            "the id that the reader itself gives a message without one",
+            "minted",
+        )
 
     def inbox(self, message: Record) -> Record | None:
         """Return the one message that the inbox spliced in with the same content."""
@@ -132,7 +138,9 @@ class _Mender:
             if spliced is None or not filled(spliced.get("kind")):
                 self.block("source", "nothing in the log says who sent this message")
                 return
-            self.put(("source",), spliced, "message-source", "the inbox recorded the same message", "recovered")
+            self.put(
+                ("source",), spliced, "message-source", "the inbox recorded the same message", "recovered"
+            )
 
     def model_source(self, source: Record) -> None:
         if source.get("kind") == "model" and has_provider_and_model(source):
@@ -150,7 +158,9 @@ class _Mender:
         content = message.get("content")
         if not isinstance(content, list):
             return
-        results = [at for at, block in enumerate(content) if (as_record(block) or {}).get("type") == "tool-result"]
+        results = [
+            at for at, block in enumerate(content) if (as_record(block) or {}).get("type") == "tool-result"
+        ]
         wanted = (as_record(message.get("source")) or {}).get("callId")
         matching = [at for at in results if (as_record(content[at]) or {}).get("toolCallId") == wanted]
         same = matching and all(deep_equal(content[at], content[matching[0]]) for at in matching)

@@ -70,8 +70,12 @@ class Plan:
         """Return what the operator may choose instead of the plan."""
         found: list[Record] = []
         for seq in self.draft.forks[:1] if self.draft is not None else []:
-            found.append({"option": "--fork first", "seq": seq, "keeps": "what was written before the fork line"})
-            found.append({"option": "--fork last", "seq": seq, "keeps": "what was written from the fork line on"})
+            found.append(
+                {"option": "--fork first", "seq": seq, "keeps": "what was written before the fork line"}
+            )
+            found.append(
+                {"option": "--fork last", "seq": seq, "keeps": "what was written from the fork line on"}
+            )
         if self.checkpoint is not None:
             found.append(self.checkpoint.to_dict())
         return found
@@ -134,7 +138,9 @@ def _judge(plan: Plan, document: Document, limits: Limits) -> None:
         return
     if not draft.changes:
         plan.status = UNREPAIRABLE if "error" in plan.before else LEFT_ALONE
-        plan.reasons = [f"{fault.kind}: {fault.detail}" for fault in plan.faults if fault.severity is not Severity.NOTE]
+        plan.reasons = [
+            f"{fault.kind}: {fault.detail}" for fault in plan.faults if fault.severity is not Severity.NOTE
+        ]
         return
     fresh = assemble(draft)
     mended = open_document(fresh, document.compression, limits)

@@ -46,7 +46,9 @@ def _salvaged(draft: Draft, line: Line) -> Iterator[Row]:
     parts = list(_parts(line)) if kind in ("line-unparsable", "line-nul") else []
     for raw, whole in parts:
         if whole:
-            draft.note(Change(kind, "a whole record was joined to other bytes", "recovered", line=line.number))
+            draft.note(
+                Change(kind, "a whole record was joined to other bytes", "recovered", line=line.number)
+            )
             yield Row(raw, line.frame, None)
         elif raw:
             draft.take_out(raw, f"{kind}: bytes that are no record", line.number)
@@ -65,7 +67,14 @@ def _mended_row(draft: Draft, line: Line) -> Row | None:
     row.put(("data", "dt"), [0] * (len(members) - 1))
     if not row.events:
         return None
-    draft.note(Change("row-malformed", "the times between its members do not fit and are lost", "derived", line=line.number))
+    draft.note(
+        Change(
+            "row-malformed",
+            "the times between its members do not fit and are lost",
+            "derived",
+            line=line.number,
+        )
+    )
     return row
 
 
@@ -189,9 +198,15 @@ class Sequencer:
         for event in fill(self.situation, self.placed(row), expected, missing):
             fresh = Row.fresh(event, row.frame)
             rebuilt = "inserted" not in (as_record(event["data"]) or {})
-            what = f"lost; {event['type']} rebuilt from its neighbours" if rebuilt else "lost; a placeholder keeps its seq"
+            what = (
+                f"lost; {event['type']} rebuilt from its neighbours"
+                if rebuilt
+                else "lost; a placeholder keeps its seq"
+            )
             seq = as_int(event["seq"])
-            change = Change("seq-gap", what, "derived" if rebuilt else "placeholder", seq, new=stringify(event["type"]))
+            change = Change(
+                "seq-gap", what, "derived" if rebuilt else "placeholder", seq, new=stringify(event["type"])
+            )
             self.draft.note(change)
             self.append(fresh)
         self.draft.lost.append(f"seq {expected} to {first - 1}: {missing} record(s)")
@@ -214,13 +229,17 @@ class Sequencer:
             self.take(row, None)
             return
         if draft.options.fork == "last":
-            draft.blocked.append("more than one fork: two writers wrote at once; only the first branch can be kept")
+            draft.blocked.append(
+                "more than one fork: two writers wrote at once; only the first branch can be kept"
+            )
         elif draft.options.fork is None:
             draft.blocked.append(f"a fork at seq {first}: choose --fork first or --fork last")
         self.stopped = True
         draft.losses.append(row.number or 0)
         draft.take_out(row.raw, "the other branch of a fork", row.number, first)
-        draft.note(Change("seq-fork", "the first branch is kept, this one put aside", "removed", first, row.number))
+        draft.note(
+            Change("seq-fork", "the first branch is kept, this one put aside", "removed", first, row.number)
+        )
         draft.lost.append(f"seq {first}: the branch that begins at line {row.number}")
 
     def cut_back(self, seq: int) -> None:
@@ -232,9 +251,13 @@ class Sequencer:
                 kept.append(row)
             else:
                 self.draft.take_out(row.raw, "the other branch of a fork", row.number, at)
-                change = Change("seq-fork", "the last branch is kept, this one put aside", "removed", at, row.number)
+                change = Change(
+                    "seq-fork", "the last branch is kept, this one put aside", "removed", at, row.number
+                )
                 self.draft.note(change)
-                kept.extend(Row.fresh(record, row.frame) for record in pack_events(row.events[: max(0, seq - at)]))
+                kept.extend(
+                    Row.fresh(record, row.frame) for record in pack_events(row.events[: max(0, seq - at)])
+                )
             at += size
         self.draft.lost.append(f"seq {seq} to {at - 1}: the first branch of the fork")
         self.draft.losses.append(1 << 62)

@@ -85,13 +85,19 @@ def _insert(draft: Draft, insertions: list[_Insertion]) -> None:
     draft.refresh()
 
 
-def _result_row(draft: Draft, insertion: _Insertion, seq: int, moved: Callable[[int], int], frame: int) -> Row:
+def _result_row(
+    draft: Draft, insertion: _Insertion, seq: int, moved: Callable[[int], int], frame: int
+) -> Row:
     call = insertion.call
     data = as_record(draft.events[call.message or 0].get("data")) or {}
     time = draft.events[insertion.before - 1].get("time")
     started = None if call.call is None else moved(call.call)
     event = result_event(data.get("turn"), data.get("step"), insertion.identity, started, seq, time)
-    why = "its outcome was never recorded and stays unknown" if call.call is not None else "it was never started"
+    why = (
+        "its outcome was never recorded and stays unknown"
+        if call.call is not None
+        else "it was never started"
+    )
     draft.note(Change("call-open", why, "derived", seq=seq, new="tool/result"))
     return Row.fresh(event, frame)
 
@@ -132,7 +138,9 @@ def _move_list(row: Row, path: Path, moved: Callable[[int], int]) -> None:
     if not isinstance(listed, list):
         return
     seqs = [as_int(seq) for seq in listed]
-    fresh: list[JsonValue] = [old if seq is None else moved(seq) for old, seq in zip(listed, seqs, strict=True)]
+    fresh: list[JsonValue] = [
+        old if seq is None else moved(seq) for old, seq in zip(listed, seqs, strict=True)
+    ]
     if fresh != listed:
         row.put(path, fresh)
 
@@ -142,7 +150,11 @@ def _move_identity(row: Row, event: Record, moved: Callable[[int], int]) -> None
     seq = as_int(event.get("seq"))
     message = as_record((as_record(event.get("data")) or {}).get("message")) or {}
     call_id = as_text((as_record(message.get("source")) or {}).get("callId"))
-    if seq is not None and moved(seq) != seq and message.get("id") == f"interrupted-tool-result-{call_id}-{seq}":
+    if (
+        seq is not None
+        and moved(seq) != seq
+        and message.get("id") == f"interrupted-tool-result-{call_id}-{seq}"
+    ):
         row.put(("data", "message", "id"), f"interrupted-tool-result-{call_id}-{moved(seq)}")
 
 
@@ -153,7 +165,9 @@ def _move_title(row: Row, event: Record, moved: Callable[[int], int]) -> None:
     messages = (as_record(event.get("data")) or {}).get("messages")
     message = as_record(messages[0]) if isinstance(messages, list) and messages else None
     content = None if message is None else message.get("content")
-    text = as_text((as_record(content[0]) or {}).get("text")) if isinstance(content, list) and content else None
+    text = (
+        as_text((as_record(content[0]) or {}).get("text")) if isinstance(content, list) and content else None
+    )
     if text is None or not text.startswith(_TITLE_FRAME):
         return
     try:
@@ -181,7 +195,9 @@ def _move_seed(draft: Draft, moved: Callable[[int], int]) -> None:
 def close_last_turn(draft: Draft) -> None:
     """Append the closers of a load where the open last turn lost something."""
     upgraded = upgraded_events(draft.events, draft.session)
-    start = next((at for at in range(len(upgraded) - 1, -1, -1) if upgraded[at].get("type") == "turn/start"), None)
+    start = next(
+        (at for at in range(len(upgraded) - 1, -1, -1) if upgraded[at].get("type") == "turn/start"), None
+    )
     begun = 0 if start is None else draft.owners[start].number or 0
     if not any(line >= begun for line in draft.losses):
         return
@@ -193,5 +209,9 @@ def close_last_turn(draft: Draft) -> None:
     frame = max(len(draft.document.frames), draft.rows[-1].frame) if draft.rows else 1
     for event in pack_events(closing):
         draft.rows.append(Row.fresh(event, frame))
-        draft.note(Change("turn-open", "the open turn is closed as a load would", "derived", as_int(event.get("seq"))))
+        draft.note(
+            Change(
+                "turn-open", "the open turn is closed as a load would", "derived", as_int(event.get("seq"))
+            )
+        )
     draft.refresh()
