@@ -1,0 +1,60 @@
+//! One call being folded.
+
+use std::sync::Arc;
+
+use crate::arguments::{Progress, Scanner};
+use crate::completion::{CallKind, Extra, ToolCall};
+use crate::json::text::Joiner;
+
+/// A call being folded.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Call {
+    /// The index it was opened at, if any.
+    pub(crate) opened_at: Option<i64>,
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) kind: CallKind,
+    pub(crate) arguments: String,
+    pub(crate) joiner: Joiner,
+    /// What the arguments are, looked at only by calls that ask (I2).
+    pub(crate) scanner: Option<Box<Scanner>>,
+    /// Its start was shown; `shown` bytes of its arguments were too (I11).
+    pub(crate) started: bool,
+    pub(crate) shown: usize,
+    /// A second call of a known id, kept back from events until the end (I7).
+    pub(crate) held: bool,
+    /// It turned out to be a repeat and does not stand (I7).
+    pub(crate) dropped: bool,
+    pub(crate) extra: Extra,
+    pub(crate) item_id: Option<String>,
+    pub(crate) blocks_before: usize,
+    /// The call as it ended.
+    pub(crate) ended: Option<Arc<ToolCall>>,
+}
+
+impl Call {
+    /// Whether the arguments are one complete JSON value (I2); a custom tool's input never is.
+    pub(crate) fn is_complete(&mut self, depth: usize) -> bool {
+        self.kind != CallKind::Custom && self.scan(depth) == Progress::Complete
+    }
+
+    fn scan(&mut self, depth: usize) -> Progress {
+        self.scanner.get_or_insert_default().advance(self.arguments.as_bytes(), depth)
+    }
+
+    /// The scanner, for the status at the end.
+    pub(crate) fn scanner(&self) -> Scanner {
+        self.scanner.as_deref().cloned().unwrap_or_default()
+    }
+
+    /// Whether both id and name are known.
+    #[inline]
+    pub(crate) fn is_identified(&self) -> bool {
+        !self.id.is_empty() && !self.name.is_empty()
+    }
+
+    /// The arguments, wherever they are now.
+    pub(crate) fn arguments(&self) -> &str {
+        self.ended.as_ref().map_or(&self.arguments, |call| &call.arguments)
+    }
+}

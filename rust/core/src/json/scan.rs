@@ -1,0 +1,143 @@
+//! Scanning the inside of JSON strings and numbers, one byte looked at once.
+
+const LOW: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = 0x8080_8080_8080_8080;
+
+/// What a string holds that matters to those who read it.
+pub(crate) mod flag {
+    /// The string holds at least one backslash escape.
+    pub(crate) const ESCAPED: u8 = 1;
+    /// The string holds bytes that are not UTF-8 (S6).
+    pub(crate) const INVALID: u8 = 2;
+}
+
+/// The high bit of each byte that ends a plain run: a quote, a backslash, a control character or anything beyond ASCII.
+/// Bytes above the first true one may be marked wrongly (borrows); the first one never is.
+#[inline]
+fn special(word: u64) -> u64 {
+    let quote = word ^ (LOW * 0x22);
+    let slash = word ^ (LOW * 0x5c);
+    ((quote.wrapping_sub(LOW) & !quote)
+        | (slash.wrapping_sub(LOW) & !slash)
+        | (word.wrapping_sub(LOW * 0x20) & !word)
+        | word)
+        & HIGH
+}
+
+/// The first position from `at` on that [`special`] marks, or the end of `bytes`.
+#[inline]
+pub(crate) fn plain_run(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let marks = special(u64::from_le_bytes(*chunk));
+        if marks != 0 {
+            return at + (marks.trailing_zeros() >> 3) as usize;
+        }
+        at += 8;
+    }
+    while let Some(&byte) = bytes.get(at) {
+        if byte == b'"' || byte == b'\\' || !(0x20..0x80).contains(&byte) {
+            return at;
+        }
+        at += 1;
+    }
+    at
+}
+
+/// The width of the UTF-8 character at `at`, a byte of 0x80 or above; 0 where it is not one.
+#[inline]
+pub(crate) fn utf8_width(bytes: &[u8], at: usize) -> usize {
+    let next = |offset: usize| bytes.get(at + offset).copied().unwrap_or(0);
+    let follows = |offset: usize| next(offset) & 0xc0 == 0x80;
+    match next(0) {
+        0xc2..=0xdf if follows(1) => 2,
+        0xe0 if (0xa0..=0xbf).contains(&next(1)) && follows(2) => 3,
+        0xed if (0x80..=0x9f).contains(&next(1)) && follows(2) => 3,
+        0xe1..=0xec | 0xee | 0xef if follows(1) && follows(2) => 3,
+        0xf0 if (0x90..=0xbf).contains(&next(1)) && follows(2) && follows(3) => 4,
+        0xf1..=0xf3 if follows(1) && follows(2) && follows(3) => 4,
+        0xf4 if (0x80..=0x8f).contains(&next(1)) && follows(2) && follows(3) => 4,
+        _ => 0,
+    }
+}
+
+/// The end of the string whose content starts at `at` (the position of its closing quote) and its flags;
+/// `Err` holds where it stops being one.
+#[inline]
+pub(crate) fn string(bytes: &[u8], mut at: usize) -> Result<(usize, u8), usize> {
+    let mut flags = 0;
+    loop {
+        at = plain_run(bytes, at);
+        match bytes.get(at) {
+            Some(b'"') => return Ok((at, flags)),
+            Some(b'\\') => {
+                flags |= flag::ESCAPED;
+                at += escape_width(bytes, at).ok_or(at)?;
+            }
+            Some(0x80..) => {
+                let width = utf8_width(bytes, at);
+                if width == 0 {
+                    flags |= flag::INVALID;
+                }
+                at += width.max(1);
+            }
+            _ => return Err(at),
+        }
+    }
+}
+
+/// The width of the escape at `at`, where a backslash stands.
+#[inline]
+fn escape_width(bytes: &[u8], at: usize) -> Option<usize> {
+    match bytes.get(at + 1)? {
+        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(2),
+        b'u' => bytes.get(at + 2..at + 6)?.iter().all(u8::is_ascii_hexdigit).then_some(6),
+        _ => None,
+    }
+}
+
+/// The end of the RFC 8259 number that starts at `at`; `Err` holds where it stops being one.
+#[inline]
+pub(crate) fn number(bytes: &[u8], mut at: usize) -> Result<usize, usize> {
+    let digits = |mut at: usize| {
+        while bytes.get(at).is_some_and(u8::is_ascii_digit) {
+            at += 1;
+        }
+        at
+    };
+    let some_digits = |from: usize| {
+        let end = digits(from);
+        if end == from { Err(from) } else { Ok(end) }
+    };
+    if bytes.get(at) == Some(&b'-') {
+        at += 1;
+    }
+    at = if bytes.get(at) == Some(&b'0') { at + 1 } else { some_digits(at)? };
+    if bytes.get(at) == Some(&b'.') {
+        at = some_digits(at + 1)?;
+    }
+    if matches!(bytes.get(at), Some(b'e' | b'E')) {
+        at += 1;
+        if matches!(bytes.get(at), Some(b'+' | b'-')) {
+            at += 1;
+        }
+        at = some_digits(at)?;
+    }
+    Ok(at)
+}
+
+/// The first position from `at` on that is no JSON white space.
+#[inline]
+pub(crate) fn skip_space(bytes: &[u8], mut at: usize) -> usize {
+    while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+        at += 1;
+    }
+    at
+}
+
+/// `bytes` without JSON white space at both ends.
+pub(crate) fn trim(bytes: &[u8]) -> &[u8] {
+    let start = skip_space(bytes, 0);
+    let rest = bytes.get(start..).unwrap_or_default();
+    let end = rest.iter().rposition(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).map_or(0, |last| last + 1);
+    rest.get(..end).unwrap_or_default()
+}
