@@ -1,20 +1,25 @@
-"""`deltafold harness check | show | export | repair | restore PATH...`: sessions of DeepSeek Harness, looked at and mended."""
+"""`deltafold harness check | show | export | repair | restore PATH...`.
+
+Sessions of DeepSeek Harness, looked at and mended.
+"""
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from deltafold.cli.terminal import ascii_json, complain, escape, print_lines, shortened
 from deltafold.harness.check import CLEAN, DAMAGED, TORN, UNREADABLE, Scan, SessionCheck
 from deltafold.harness.limits import DEFAULT_LIMITS, Limits, RefusedError
-from deltafold.harness.text import clip, escape
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Iterable, Iterator
 
+    from deltafold.cli import Subparsers
     from deltafold.harness.document import Document
     from deltafold.harness.js import Record
     from deltafold.harness.layout import Place
@@ -26,11 +31,10 @@ _CODES: Final = {CLEAN: "clean", TORN: "torn tail", DAMAGED: "damaged", UNREADAB
 _PLAN_CODES: Final = {"healthy": 0, "left-alone": 0, "repairable": 1}
 
 
-def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(subparsers: Subparsers) -> None:
     """Add the `harness` command and its five subcommands."""
-    parser = subparsers.add_parser(
-        "harness", help="check and repair sessions of DeepSeek Harness (log format v0)"
-    )
+    words = "check and repair sessions of DeepSeek Harness (log format v0)"
+    parser = subparsers.add_parser("harness", help=words, description=words)
     commands = parser.add_subparsers(dest="harness_command", required=True, metavar="COMMAND")
     check = _command(
         commands, "check", "what the real reader would answer, and every fault with its place", _check
@@ -52,7 +56,7 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def _command(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    commands: Subparsers,
     name: str,
     words: str,
     run: Callable[[argparse.Namespace], int],
@@ -76,12 +80,13 @@ def _limits(args: argparse.Namespace) -> Limits:
 
 
 def _say(text: str) -> None:
-    sys.stdout.write(escape(text) + "\n")
+    print_lines([escape(text)])
 
 
 def _json(record: Record) -> None:
     """Write one line of pure ASCII, so that nothing in it can drive a terminal."""
-    sys.stdout.write(json.dumps(record, ensure_ascii=True, allow_nan=False).replace("\x7f", "\\u007f") + "\n")
+    text = json.dumps(record, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    print_lines([ascii_json(text)])
 
 
 class _Progress:
@@ -104,7 +109,7 @@ def _scan(args: argparse.Namespace) -> Scan:
 
 def _missing(scan: Scan) -> int:
     for path in scan.empty:
-        sys.stderr.write(f"deltafold: no session at {escape(path)}\n")
+        complain(f"no session at {path}")
     return UNREADABLE if scan.empty else CLEAN
 
 
@@ -159,9 +164,8 @@ def _redact_check(result: SessionCheck) -> Record:
 
 
 def _write_report(path: str, sessions: list[Record]) -> None:
-    with open(path, "w", encoding="ascii") as file:
-        json.dump({"tool": "deltafold harness", "format": 1, "sessions": sessions}, file, indent=1)
-        file.write("\n")
+    text = json.dumps({"tool": "deltafold harness", "format": 1, "sessions": sessions}, indent=1)
+    Path(path).write_text(text + "\n", encoding="ascii")
 
 
 def _documents(args: argparse.Namespace, scan: Scan) -> Iterator[tuple[Place, Document | None, SessionCheck]]:
@@ -207,15 +211,16 @@ def _shown(entry: Record) -> str:
         if key not in ("seq", "time", "type", "text", "calls")
     ]
     calls = entry.get("calls")
-    for call in calls if isinstance(calls, list) else []:
-        if isinstance(call, dict):
-            details.append(
-                f"call {call.get('id')!r} {call.get('name')!r} {clip(str(call.get('arguments')), 60)}"
-            )
+    if isinstance(calls, list):
+        details.extend(_shown_call(call) for call in calls if isinstance(call, dict))
     text = entry.get("text")
     if isinstance(text, str) and text:
-        details.append(clip(text, 80))
+        details.append(shortened(text, 80))
     return f"  {entry.get('seq')!s:>6}  {entry.get('type')!s:18} {'; '.join(details)}"
+
+
+def _shown_call(call: Record) -> str:
+    return f"call {call.get('id')!r} {call.get('name')!r} {shortened(str(call.get('arguments')), 60)}"
 
 
 def _export(args: argparse.Namespace) -> int:

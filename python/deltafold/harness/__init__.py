@@ -1,7 +1,7 @@
 """Sessions of DeepSeek Harness (log format v0) that will not open: say why, mend them, open them again.
 
-`check_place` and `Scan` tell what the real reader would answer and which faults a log has; `make_plan` plans a repair and
-touches nothing; `apply_plan` carries it out and `restore_file` takes it back.
+`check_place` and `Scan` tell what the real reader would answer and which faults a log has; `make_plan` plans
+a repair and touches nothing; `apply_plan` carries it out and `restore_file` takes it back.
 """
 
 from deltafold.harness.check import Scan, SessionCheck, check_place

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import re
-from json.decoder import scanstring
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -13,11 +13,15 @@ if TYPE_CHECKING:
 
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
 _NUMBER: Final = re.compile(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][-+]?[0-9]+)?")
-_WORDS: Final[dict[str, None | bool]] = {"null": None, "true": True, "false": False}
+_STRING: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_WORDS: Final[dict[str, bool | None]] = {"null": None, "true": True, "false": False}
 
 
 class _Parser:
-    """One parse: `stack` holds the open containers, `keys` the key that waits for its value in each object."""
+    """One parse.
+
+    `stack` holds the open containers, `keys` the key that waits for its value in each object.
+    """
 
     def __init__(
         self, text: str, integer: Callable[[str], int | float], number: Callable[[str], int | float]
@@ -38,8 +42,12 @@ class _Parser:
         return self.text[self.at : self.at + 1]
 
     def string(self) -> str:
-        value, self.at = scanstring(self.text, self.at + 1, True)  # noqa: FBT003  # positional only in the standard library
-        return value
+        match = _STRING.match(self.text, self.at)
+        if match is None:
+            raise self.fail()
+        self.at = match.end()
+        value = json.loads(match.group())
+        return str(value)
 
     def key(self) -> None:
         if self.space() != '"':

@@ -1,8 +1,9 @@
 """Which records belong to one tool call: streamed deltas, message block, call, result.
 
-Section 5.1 of the specification. Pairing goes by the seqs that records cite and by their order, never by id: poisoned
-calls share the empty one. Identity is the first non-empty value among the deltas of the same turn, step and block of the
-attempt that the message cites; several attempts can stand in one step and are not mixed.
+Section 5.1 of the specification. Pairing goes by the seqs that records cite and by their order, never by id:
+poisoned calls share the empty one. Identity is the first non-empty value among the deltas of the same turn,
+step and block of the attempt that the message cites; several attempts can stand in one step and are not
+mixed.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ def accept(value: JsValue) -> str | None:
 
 @dataclass(slots=True, eq=False)
 class Block:
-    """One tool-call block of one attempt, as it was streamed. `deltas` and `ends` are positions in the event list."""
+    """One tool-call block of one attempt, as it was streamed.
+
+    `deltas` and `ends` are positions in the event list.
+    """
 
     index: JsValue
     deltas: list[int] = field(default_factory=list[int])
@@ -54,7 +58,7 @@ class Attempt:
     message: int | None = None
 
     def tool_blocks(self) -> list[Block]:
-        """The tool-call blocks by ascending index."""
+        """Return the tool-call blocks by ascending index."""
         tools = [block for block in self.blocks.values() if block.tool]
         return sorted(tools, key=lambda block: block.index if isinstance(block.index, (int, float)) else 0)
 
@@ -145,7 +149,10 @@ def cited(event: Record) -> list[int]:
 
 
 class _Mapper:
-    """Builds the map in one pass over the events; positions are found from seqs, which need not be contiguous."""
+    """Builds the map in one pass over the events.
+
+    Positions are found from seqs, which need not be contiguous.
+    """
 
     def __init__(self, events: Sequence[Record]) -> None:
         self.events = events
@@ -196,7 +203,10 @@ class _Mapper:
         self.last_message = position
 
     def cited_attempt(self, position: int, event: Record) -> Attempt | None:
-        """Return the attempt that a message cites; without usable citation the last one before it in its step."""
+        """Return the attempt that a message cites.
+
+        Without usable citation the last one before it in its step.
+        """
         chunks = [at for at in self.positions(event) if at < position and at in self.attempt_at]
         if not chunks:
             before = [
@@ -294,7 +304,10 @@ def _same_step(attempt: Attempt, event: Record) -> bool:
 def _match(
     content: list[JsonValue], blocks: list[int], streamed: list[Block]
 ) -> list[tuple[int, Block | None]]:
-    """Pair message blocks with streamed blocks: by position, or by their arguments where the counts differ."""
+    """Pair message blocks with streamed blocks.
+
+    By position, or by their arguments where the counts differ.
+    """
     if len(blocks) == len(streamed):
         return list(zip(blocks, streamed, strict=True))
     left = list(streamed)

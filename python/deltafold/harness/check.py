@@ -1,8 +1,11 @@
 """Check: for each session what the real reader would answer, and our own list of faults.
 
-A root is walked once and each file read once, so a scan is linear in the sessions; a file that cannot be read becomes a
-result like any other.
+A root is walked once and each file read once, so a scan is linear in the sessions; a file that cannot be read
+becomes a result like any other.
 """
+
+# Paths stay the strings that the reader forms and quotes.
+# ruff: noqa: PTH100, PTH112, PTH114, PTH116, PTH118, PTH119, PTH120
 
 from __future__ import annotations
 
@@ -54,7 +57,10 @@ class SessionCheck:
         return TORN if grave else CLEAN
 
     def to_dict(self) -> Record:
-        """Return the result as one line of `check --json` shows it; paths in messages are relative to `<ROOT>`."""
+        """Return the result as one line of `check --json` shows it.
+
+        Paths in messages are relative to `<ROOT>`.
+        """
         shown: Record = {
             "path": self.place.path,
             "session": self.session,

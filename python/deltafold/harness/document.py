@@ -1,6 +1,7 @@
 """One session file taken apart: frames, header line, event lines, each with its place in the file.
 
-Nothing is judged here. The model of the reader and the fault finders walk the same document, so a line is decoded once.
+Nothing is judged here. The model of the reader and the fault finders walk the same document, so a line is
+decoded once.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ class Frame:
 
 @dataclass(slots=True, eq=False)
 class Line:
-    """One line of the text: `number` counts from 1 with the header, `offset` is in the text, `frame` holds its start."""
+    """One line of the text.
+
+    `number` counts from 1 with the header, `offset` is in the text, `frame` holds its start.
+    """
 
     number: int
     offset: int
@@ -171,7 +175,8 @@ class _Bounds:
 def open_document(data: bytes, compression: str, limits: Limits, *, lenient: bool = False) -> Document:
     """Take a file apart; raises RefusedError where a limit is passed or zstd is not at hand.
 
-    A lenient reading, for repair, goes on behind bytes that are no frame and reads frames that fail their checksum.
+    A lenient reading, for repair, goes on behind bytes that are no frame and reads frames that fail their
+    checksum.
     """
     bounds = _Bounds(limits)
     document = Document(compression, data)

@@ -1,7 +1,7 @@
 """Changing one member of a JSON line and leaving every other byte of it as it was.
 
-A line is edited as bytes: what the writer wrote around the member (spacing, number forms, escapes, ill-formed UTF-8)
-stays. Of a key that stands twice the last one counts, as for JSON.parse.
+A line is edited as bytes: what the writer wrote around the member (spacing, number forms, escapes, ill-formed
+UTF-8) stays. Of a key that stands twice the last one counts, as for JSON.parse.
 """
 
 from __future__ import annotations

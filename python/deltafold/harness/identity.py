@@ -112,7 +112,7 @@ class Facts:
         return None
 
 
-def ids_in_use(events: Sequence[Record], calls: CallMap, facts: Facts) -> set[str]:
+def ids_in_use(calls: CallMap, facts: Facts) -> set[str]:
     """Return every call id that the log shows, so that a synthesised one differs from all."""
     used = {identity for call in calls.calls for identity in facts.shown_ids(call)}
     for attempt in calls.attempts:

@@ -1,8 +1,8 @@
 """JavaScript values as the Harness sees them: parse, read a member, compare, write out.
 
-The real reader is JavaScript. What it accepts and the words of its refusals follow from `JSON.parse`, `===` and `String()`,
-so the model of it is built on the same three operations. A number that is a safe integer is an `int` here, every other
-number a `float` (-0 stays a float); that makes `Number.isSafeInteger` a type test.
+The real reader is JavaScript. What it accepts and the words of its refusals follow from `JSON.parse`, `===`
+and `String()`, so the model of it is built on the same three operations. A number that is a safe integer is
+an `int` here, every other number a `float` (-0 stays a float); that makes `Number.isSafeInteger` a type test.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 from deltafold.harness._deep import parse_deep
 
-JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
+JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 Record: TypeAlias = "dict[str, JsonValue]"
 
 MAX_SAFE_INTEGER: Final = 2**53 - 1
@@ -38,6 +38,7 @@ class JsError(Exception):
     """A JavaScript error as the reader would throw it: `name` is its class, `message` its text."""
 
     def __init__(self, message: str, name: str = "Error") -> None:
+        """Keep class and text of the error."""
         super().__init__(message)
         self.name = name
         self.message = message
@@ -51,6 +52,7 @@ class NotPrimitiveError(JsError):
     """An object without a usable conversion to text was put into a template string."""
 
     def __init__(self) -> None:
+        """Take the words of V8."""
         super().__init__("Cannot convert object to primitive value", "TypeError")
 
 

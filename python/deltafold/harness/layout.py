@@ -1,8 +1,11 @@
 """Where session logs lie: path segments, project keys, and the walk over a root that trusts no entry.
 
-Section 4.1 of the specification. Node lists a directory in byte order of its names; the same order here makes the first
-fault found the one that the reader names.
+Section 4.1 of the specification. Node lists a directory in byte order of its names; the same order here makes
+the first fault found the one that the reader names.
 """
+
+# Paths stay the strings that the reader forms and quotes.
+# ruff: noqa: PTH100, PTH118
 
 from __future__ import annotations
 
@@ -80,7 +83,8 @@ def decode_segment(name: str) -> str | None:
 def project_key(cwd: JsValue) -> str:
     """Return the project directory name of a cwd.
 
-    The reader does not check the type of cwd before it forms the path, so any JSON value is taken as it takes it.
+    The reader does not check the type of cwd before it forms the path, so any JSON value is taken as it takes
+    it.
     """
     if not isinstance(cwd, str):
         return _untyped_project_key(cwd)
@@ -141,7 +145,10 @@ def is_project(name: str) -> bool:
 
 
 def place_of(path: str) -> Place:
-    """Place a file given by path: inside the layout when its name and its project directory say so, else alone."""
+    """Place a file given by path.
+
+    Inside the layout when its name and its project directory say so, else alone.
+    """
     path = os.path.abspath(path)
     directory, name = os.path.split(path)
     project, segment = os.path.split(directory)

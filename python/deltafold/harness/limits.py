@@ -1,7 +1,7 @@
 """How much of a session file is ever held: every bound of the package, in one place.
 
-Input is hostile until shown otherwise, so each bound is checked before the memory is taken, and what breaks one is named
-and refused, never cut short in silence.
+Input is hostile until shown otherwise, so each bound is checked before the memory is taken, and what breaks
+one is named and refused, never cut short in silence.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ class RefusedError(Exception):
     """A file that is not read at all: `kind` is the fault kind, the text says why."""
 
     def __init__(self, kind: str, message: str) -> None:
+        """Keep kind and text."""
         super().__init__(message)
         self.kind = kind
         self.message = message

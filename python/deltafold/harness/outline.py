@@ -75,7 +75,7 @@ def outline(document: Document, session: str) -> Iterator[Record]:
 
 
 def export(document: Document, faults: list[Fault]) -> Iterator[Record]:
-    """Yield every record that can be decoded with its place and its faults, and the bytes of every line that cannot."""
+    """Yield every decoded record with its place and its faults, and the bytes of every other line."""
     by_line: dict[int, list[Fault]] = {}
     for fault in faults:
         by_line.setdefault(fault.line or 0, []).append(fault)

@@ -16,6 +16,37 @@ if TYPE_CHECKING:
 _QUOTED: Final = re.compile(r'"[^"]*"?')
 _RAW_LOG: Final = re.compile(r"\(raw log: .*\)")
 _GOT: Final = re.compile(r"got (?!-?\d+\)).*\)")
+_MEMBERS: Final = frozenset(
+    {
+        *(
+            "data",
+            "message",
+            "content",
+            "source",
+            "chunk",
+            "block",
+            "id",
+            "name",
+            "callId",
+            "toolCallId",
+            "kind",
+        ),
+        *(
+            "role",
+            "seq",
+            "time",
+            "turn",
+            "step",
+            "reason",
+            "sourceEventSeqs",
+            "surfaceOp",
+            "provider",
+            "model",
+        ),
+        *("createdAt", "delegationDepth", "cwd", "seedLength"),
+    }
+)
+"""Names of members that the format defines; others could be a user's own words."""
 _ERRORS: Final = (
     "Error",
     "TypeError",
@@ -91,7 +122,6 @@ def redact_plan(plan: Plan) -> Record:
 
 def _member(member: str | None) -> str | None:
     """Keep the name of a member only where the format defines it."""
-    known = r"(data|message|content|source|chunk|block|id|name|callId|toolCallId|kind|seq|time|sourceEventSeqs|surfaceOp|\d+)"
     if member is None:
         return None
-    return ".".join(part if re.fullmatch(known, part) else "…" for part in member.split("."))
+    return ".".join(part if part.isdigit() or part in _MEMBERS else "…" for part in member.split("."))

@@ -1,10 +1,12 @@
 """Packed rows: runs of streamed deltas stored as one line, expanded and packed again.
 
-Section 4.3 of the specification. A row is expanded only when its shape is exactly right; anything else is malformed.
+Section 4.3 of the specification. A row is expanded only when its shape is exactly right; anything else is
+malformed.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Final
 
 from deltafold.harness.js import JsonValue, Record, as_int, as_record, is_count, is_number, is_safe_integer
@@ -36,7 +38,9 @@ def row_tag(value: JsonValue) -> str | None:
 
 
 def decode_record(value: JsonValue) -> list[JsonValue]:
-    """Return the events that one stored line holds: many for a packed row, one for anything else, unvalidated.
+    """Return the events that one stored line holds.
+
+    Many for a packed row, one for anything else, unvalidated.
 
     Raises MalformedRowError.
     """
@@ -195,7 +199,7 @@ def _row(run: list[Record]) -> Record:
     data, chunk = as_record(first["data"]) or {}, _delta(first) or {}
     times = [as_int(event["time"]) or 0 for event in run]
     row_data: Record = {"turn": data["turn"], "step": data["step"], "index": chunk["index"]}
-    row_data["dt"] = [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+    row_data["dt"] = [later - earlier for earlier, later in pairwise(times)]
     members = [_delta(event) or {} for event in run]
     if chunk["type"] == "tool-call-delta":
         row_data["id"] = chunk["id"]

@@ -67,8 +67,8 @@ def open_regular(path: str, *, dir_fd: int | None = None) -> int:
 def read_bytes(path: str, limits: Limits, *, dir_fd: int | None = None) -> Bytes:
     """Read a whole session file, at most `limits.file_bytes`.
 
-    Reads again when the file changed meanwhile, as the Harness does; after some attempts the file counts as being written.
-    Raises RefusedError or OSError.
+    Reads again when the file changed meanwhile, as the Harness does; after some attempts the file counts as
+    being written. Raises RefusedError or OSError.
     """
     for _attempt in range(8):
         descriptor = open_regular(path, dir_fd=dir_fd)

@@ -1,7 +1,7 @@
 """The zstd container of session logs: frames found without decompression, decoded with a bound.
 
-The structural scan follows section 4.4 of the specification word for word; the decoder is the library `zstandard`, or the
-standard one where Python has it.
+The structural scan follows section 4.4 of the specification word for word; the decoder is the library
+`zstandard`, or the standard one where Python has it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ class FrameRange:
 
 @dataclass(frozen=True, slots=True)
 class FrameScan:
-    """What the structural scan found: complete frames, then a torn one, or the words of the reader's refusal."""
+    """What the structural scan found.
+
+    Complete frames, then a torn one, or the words of the reader's refusal.
+    """
 
     frames: tuple[FrameRange, ...]
     torn_start: int | None = None
@@ -139,9 +142,9 @@ class _Codec(Protocol):
 
     error: type[Exception]
 
-    def reader(self, frame: bytes) -> _Reader: ...
+    def reader(self, frame: bytes, /) -> _Reader: ...
 
-    def compress(self, plain: bytes) -> bytes: ...
+    def compress(self, plain: bytes, /) -> bytes: ...
 
 
 class _Library:

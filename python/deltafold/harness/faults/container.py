@@ -41,7 +41,8 @@ def container_faults(document: Document) -> Iterator[Fault]:
         yield Fault("frame-structure", f"{len(rest)} bytes from byte {at} on begin with {what}", frame=at)
     for frame in document.frames:
         if frame.plain is None:
-            detail = f"the frame of {frame.end - frame.start} bytes at byte {frame.start} does not decode or verify"
+            size = frame.end - frame.start
+            detail = f"the frame of {size} bytes at byte {frame.start} does not decode or verify"
             yield Fault("frame-failed", detail, frame=frame.start)
     if document.torn_start is not None:
         size = len(document.data) - document.torn_start

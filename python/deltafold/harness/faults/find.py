@@ -29,7 +29,10 @@ def session_of(document: Document, place: Place) -> str:
 
 
 def find_faults(document: Document, place: Place, answer: Record) -> list[Fault]:
-    """Return every fault of a session, by place; `answer` is what the reader says, so that no refusal stays unnamed."""
+    """Return every fault of a session, by place.
+
+    `answer` is what the reader says, so that no refusal stays unnamed.
+    """
     stream = build_stream(document)
     found = [
         *container.container_faults(document),
@@ -64,7 +67,10 @@ def _event_faults(stream: Stream, session: str) -> Iterator[Fault]:
 
 
 def _lost_turn_end(document: Document, stream: Stream) -> Iterator[Fault]:
-    """Name an unreadable line that still shows it was the last turn/end: the reader would end that turn again."""
+    """Name an unreadable line that still shows it was the last turn/end.
+
+    The reader would end that turn again.
+    """
     for line in reversed(document.lines):
         if lines.unparsable_kind(line) is None and line.ended:
             return

@@ -6,7 +6,6 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from deltafold.harness.calls import accept
-from deltafold.harness.identity import Facts
 from deltafold.harness.js import UNDEFINED, JsValue, Record, as_record, as_text, parse
 
 if TYPE_CHECKING:
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from deltafold.harness.calls import Block, Call, CallMap
     from deltafold.harness.faults.kinds import Fault
     from deltafold.harness.faults.stream import Stream
+    from deltafold.harness.identity import Facts
 
 
 def identity_faults(stream: Stream, calls: CallMap, facts: Facts) -> Iterator[Fault]:

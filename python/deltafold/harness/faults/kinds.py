@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 class Severity(Enum):
     """What a fault does.
 
-    `refused` keeps the session from opening, `silent` opens and harms later or loses data, `note` is handled by the
-    reader itself or harms nobody.
+    `refused` keeps the session from opening, `silent` opens and harms later or loses data, `note` is handled
+    by the reader itself or harms nobody.
     """
 
     REFUSED = "refused"
@@ -130,8 +130,8 @@ KINDS: Final[dict[str, Kind]] = {
 class Fault:
     """One fault and its place.
 
-    `line` counts from 1 with the header; `offset` is in bytes of the text, for a compressed file after decompression,
-    where `frame` is the byte offset of its frame in the file.
+    `line` counts from 1 with the header; `offset` is in bytes of the text, for a compressed file after
+    decompression, where `frame` is the byte offset of its frame in the file.
     """
 
     kind: str

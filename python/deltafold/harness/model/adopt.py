@@ -1,7 +1,7 @@
 """Adoption: every stored event upgraded and held against the eight message rules.
 
-Section 4.6 of the specification. Only three event types are checked; that is what lets a poisoned log be written and then
-refused.
+Section 4.6 of the specification. Only three event types are checked; that is what lets a poisoned log be
+written and then refused.
 """
 
 from __future__ import annotations
@@ -14,17 +14,58 @@ from deltafold.harness.model.errors import UnsupportedError
 
 MESSAGE_TYPES: Final = ("user/message", "assistant/message", "tool/result")
 KNOWN_TYPES: Final = frozenset(
-    """
-    agent-preset/selected agent/inbox/spliced approval/asked approval/decided approval/policy assistant/chunk
-    assistant/message command/done command/run compaction/end compaction/prune compaction/start compaction/summary
-    feedback/record goal/change hook/invoked hook/result llm/retry llm/retry-started permission/preset plan/mode
-    request/context request/header sandbox/mode schedule/change session/end-seed session/title
-    session/title-llm-request step/end step/start subagent/descriptor team/member team/message/delivered
-    team/message/queued team/task todo/write tool-workflow/agent-end tool-workflow/agent-start tool-workflow/run-end
-    tool-workflow/run-start tool/call tool/code-dispatch tool/code-dispatch-start tool/result turn/end turn/start
-    user/message web/deepseek-search-llm-request
-    """.split()
+    {
+        "agent-preset/selected",
+        "agent/inbox/spliced",
+        "approval/asked",
+        "approval/decided",
+        "approval/policy",
+        "assistant/chunk",
+        "assistant/message",
+        "command/done",
+        "command/run",
+        "compaction/end",
+        "compaction/prune",
+        "compaction/start",
+        "compaction/summary",
+        "feedback/record",
+        "goal/change",
+        "hook/invoked",
+        "hook/result",
+        "llm/retry",
+        "llm/retry-started",
+        "permission/preset",
+        "plan/mode",
+        "request/context",
+        "request/header",
+        "sandbox/mode",
+        "schedule/change",
+        "session/end-seed",
+        "session/title",
+        "session/title-llm-request",
+        "step/end",
+        "step/start",
+        "subagent/descriptor",
+        "team/member",
+        "team/message/delivered",
+        "team/message/queued",
+        "team/task",
+        "todo/write",
+        "tool-workflow/agent-end",
+        "tool-workflow/agent-start",
+        "tool-workflow/run-end",
+        "tool-workflow/run-start",
+        "tool/call",
+        "tool/code-dispatch",
+        "tool/code-dispatch-start",
+        "tool/result",
+        "turn/end",
+        "turn/start",
+        "user/message",
+        "web/deepseek-search-llm-request",
+    }
 )
+"""The event vocabulary of the reader (section 4.11)."""
 
 
 def filled(value: JsValue) -> bool:
@@ -58,6 +99,11 @@ def message_problem(event: Record) -> str | None:
     role = "assistant" if kind == "assistant/message" else "user"
     if message.get("role") != role:
         return f'message must have role "{role}"'
+    return _body_problem(str(kind), message)
+
+
+def _body_problem(kind: str, message: Record) -> str | None:
+    """Judge source and content, which come after identity and role."""
     source = as_record(message.get("source"))
     if source is None or not filled(source.get("kind")):
         return "message has invalid source"
@@ -113,13 +159,17 @@ def adopt(events: list[Record], session: str) -> list[Record]:
 
 
 def assert_known(events: list[Record], session: str, path: str) -> None:
-    """Refuse an event type that this reader does not know, unless marked ignorable; raises UnsupportedError."""
+    """Refuse an event type that this reader does not know, unless marked ignorable.
+
+    Raises UnsupportedError.
+    """
     for event in events:
         kind = event.get("type", UNDEFINED)
         if (isinstance(kind, str) and kind in KNOWN_TYPES) or event.get("ignorable") is True:
             continue
+        seq = to_text(event.get("seq", UNDEFINED))
         raise UnsupportedError(
-            f'session "{session}" contains event type "{to_text(kind)}" (seq {to_text(event.get("seq", UNDEFINED))})'
+            f'session "{session}" contains event type "{to_text(kind)}" (seq {seq})'
             " unknown to this harness and not marked ignorable; refusing to interpret the log"
             f" — it was likely written by a newer harness (raw log: {path})"
         )

@@ -13,6 +13,7 @@ from deltafold.harness.js import (
     JsonValue,
     JsValue,
     Record,
+    Undefined,
     as_int,
     as_record,
     get,
@@ -24,9 +25,10 @@ NOT_STARTED_TEXT: Final = (
     "The tool call was interrupted before the Harness recorded it as started. Retry it if it is still needed."
 )
 UNKNOWN_TEXT: Final = (
-    "The tool call was interrupted after it was recorded, but no result was durably recorded. Its outcome is unknown."
-    " Decide whether to retry from the tool semantics: retry only if the operation is read-only or idempotent; if it"
-    " may have side effects, first verify external state or ask the user. Do not retry blindly."
+    "The tool call was interrupted after it was recorded, but no result was durably recorded. Its outcome is"
+    " unknown. Decide whether to retry from the tool semantics: retry only if the operation is read-only or"
+    " idempotent; if it may have side effects, first verify external state or ask the user. Do not retry"
+    " blindly."
 )
 
 
@@ -83,32 +85,40 @@ class _Turn:
 
 def _set(record: Record, key: str, value: JsValue) -> None:
     """Set a member unless it is undefined, which JSON cannot carry."""
-    if not isinstance(value, type(UNDEFINED)):
+    if not isinstance(value, Undefined):
         record[key] = value
 
 
-def result_event(
-    turn: JsValue, step: JsValue, call_id: JsValue, call_seq: int | None, seq: int, time: JsValue
-) -> Record:
+@dataclass(frozen=True, slots=True)
+class OpenCall:
+    """A call whose outcome nobody recorded; `call_seq` is the seq of its record where it was started."""
+
+    turn: JsValue
+    step: JsValue
+    call_id: JsValue
+    call_seq: int | None
+
+
+def result_event(call: OpenCall, seq: int, time: JsValue) -> Record:
     """Build the result of a call whose outcome nobody recorded, with the members in the writer's order."""
-    started = call_seq is not None
+    started = call.call_seq is not None
     block: Record = {"type": "tool-result"}
-    _set(block, "toolCallId", call_id)
+    _set(block, "toolCallId", call.call_id)
     block["isError"] = True
     text: list[JsonValue] = [{"type": "text", "text": UNKNOWN_TEXT if started else NOT_STARTED_TEXT}]
     block["content"] = text
     source: Record = {"kind": "tool"}
-    _set(source, "callId", call_id)
+    _set(source, "callId", call.call_id)
     content: list[JsonValue] = [block]
     message: Record = {
-        "id": f"interrupted-tool-result-{to_text(call_id)}-{seq}",
+        "id": f"interrupted-tool-result-{to_text(call.call_id)}-{seq}",
         "role": "user",
         "source": source,
     }
     message["content"] = content
     data: Record = {}
-    _set(data, "turn", turn)
-    _set(data, "step", step)
+    _set(data, "turn", call.turn)
+    _set(data, "step", call.step)
     data["message"] = message
     data["error"] = (
         {"name": "ToolOutcomeUnknownError", "code": "TOOL_OUTCOME_UNKNOWN"}
@@ -119,8 +129,8 @@ def result_event(
     _set(event, "time", time)
     event["data"] = data
     event["surfaceOp"] = "append"
-    if call_seq is not None:
-        event["sourceEventSeqs"] = [call_seq]
+    if call.call_seq is not None:
+        event["sourceEventSeqs"] = [call.call_seq]
     return event
 
 
@@ -135,7 +145,10 @@ def _boundary(kind: str, seq: int, time: JsValue, members: list[tuple[str, JsVal
 
 
 def closers(events: list[Record]) -> list[Record]:
-    """Return the events that close the open turn at the end of a log; none for a balanced one. Raises JsError."""
+    """Return the events that close the open turn at the end of a log; none for a balanced one.
+
+    Raises JsError.
+    """
     state = _Turn()
     for event in events:
         state.take(event)
@@ -145,9 +158,8 @@ def closers(events: list[Record]) -> list[Record]:
     seq, time = (as_int(last.get("seq", UNDEFINED)) or 0) + 1, last.get("time", UNDEFINED)
     closing: list[Record] = []
     for waiting in state.pending.values():
-        closing.append(
-            result_event(state.turn, waiting.step, waiting.call_id, waiting.seq, seq + len(closing), time)
-        )
+        call = OpenCall(state.turn, waiting.step, waiting.call_id, waiting.seq)
+        closing.append(result_event(call, seq + len(closing), time))
     if state.step is not None:
         members: list[tuple[str, JsValue]] = [("turn", state.turn), ("step", state.step)]
         closing.append(_boundary("step/end", seq + len(closing), time, members))

@@ -12,6 +12,7 @@ class UnsupportedError(JsError):
     """A log that is whole but that this version of the reader does not interpret."""
 
     def __init__(self, message: str) -> None:
+        """Keep the text; the class is always the same."""
         super().__init__(message, UNSUPPORTED)
 
 

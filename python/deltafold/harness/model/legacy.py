@@ -1,4 +1,4 @@
-"""Upgrades of old event shapes that the reader makes in memory, and its refusals of shapes it no longer reads.
+"""Old event shapes: the upgrades that the reader makes in memory, and the shapes it refuses.
 
 Section 4.6 of the specification. Every function returns the event itself where nothing applies.
 """
@@ -99,7 +99,7 @@ def upgrade_turn_end(event: Record, session: str) -> Record:
 
 
 def _upgraded_reason(reason: Record) -> Record | None:
-    """Return the reason as today's reader has it, the same object where it is current, None where malformed."""
+    """Return the reason in today's shape, the same object where it is current, None where malformed."""
     kind = reason["kind"]
     if kind in _PLAIN_REASONS:
         return reason if has_only(reason, ("kind",)) else None

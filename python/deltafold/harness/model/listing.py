@@ -1,7 +1,7 @@
 """The rules that bind a whole root: one encoding, no flat files, each id once; and what list() answers.
 
-Section 4.1 of the specification. A breach makes the reader refuse every session of the root, so it is found once for the
-root and then given for each session.
+Section 4.1 of the specification. A breach makes the reader refuse every session of the root, so it is found
+once for the root and then given for each session.
 """
 
 from __future__ import annotations
@@ -54,9 +54,8 @@ class RootRules:
             ids = [other.session for other in self.index.places if other.compression == place.compression]
             counted = Counter(session for session in ids if session is not None)
             self._duplicates[place.compression] = {session for session, times in counted.items() if times > 1}
-        if place.session not in self._duplicates[place.compression] or place.session is None:
-            return None
-        return duplicate_id(place.session)
+        session = place.session
+        return duplicate_id(session) if session in self._duplicates[place.compression] and session else None
 
 
 def _project(root: str, path: str) -> bytes:
@@ -65,17 +64,18 @@ def _project(root: str, path: str) -> bytes:
 
 def encoding_mismatch(path: str, compression: str) -> JsError:
     """Return the refusal of a file in the encoding that the reader is not set to."""
+    other = suffix(opposite(compression))
     return JsError(
-        f"session artifact {stringify(path)} uses {suffix(opposite(compression))}, but this backend is configured for"
-        f' compression "{compression}"; use a separate root or select the matching compression mode'
+        f"session artifact {stringify(path)} uses {other}, but this backend is configured for compression"
+        f' "{compression}"; use a separate root or select the matching compression mode'
     )
 
 
 def flat_layout(path: str) -> JsError:
     """Return the refusal of a log that lies directly in a project directory."""
     return JsError(
-        f"session artifact {stringify(path)} uses the unsupported flat-file layout; use a separate root or move it into"
-        " a project/session directory before loading"
+        f"session artifact {stringify(path)} uses the unsupported flat-file layout; use a separate root or"
+        " move it into a project/session directory before loading"
     )
 
 
@@ -85,7 +85,10 @@ def duplicate_id(session: str) -> JsError:
 
 
 def listed(document: Document, place: Place) -> str | None:
-    """Return the id under which list() shows a session, None where it skips the file; raises JsError where it throws."""
+    """Return the id under which list() shows a session, None where it skips the file.
+
+    Raises JsError where it throws.
+    """
     if document.zstd:
         raw = _listed_frame(document)
     else:

@@ -1,6 +1,7 @@
 """From bytes to the contiguous prefix of events: header line, scanner, torn tail.
 
-Sections 4.2, 4.4 and 4.5 of the specification, in the reader's own order, since the first error met is the one shown.
+Sections 4.2, 4.4 and 4.5 of the specification, in the reader's own order, since the first error met is the
+one shown.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """What the real reader answers for one session: inspect, load and readFrom.
 
-Section 4.8 of the specification: faults of the backend read come as they are, everything behind it is wrapped.
+Section 4.8 of the specification: faults of the backend read come as they are, everything behind it is
+wrapped.
 """
 
 from __future__ import annotations
@@ -47,13 +48,17 @@ class Inspection:
 
 
 def assert_identity(place: Place, meta: Record, requested: str | None) -> None:
-    """Hold the header to the path it was found at; raises JsError. A file outside the layout is not held to any."""
+    """Hold the header to the path it was found at; raises JsError.
+
+    A file outside the layout is not held to any.
+    """
     if place.root is None:
         return
     session = to_text(meta["id"])
     if requested is not None and session != requested:
         raise JsError(
-            f'corrupt session log "{place.path}": requested id "{requested}" does not match header id "{session}"'
+            f'corrupt session log "{place.path}": requested id "{requested}" does not match header id'
+            f' "{session}"'
         )
     try:
         expected = log_path(place.root, meta.get("cwd", UNDEFINED), session, place.compression)
@@ -114,7 +119,10 @@ def read_from_start(document: Document, place: Place) -> int:
 
 
 def answer(document: Document, place: Place) -> Record:
-    """Return `{"ok": ...}` or `{"error": ..., "message": ...}` for the file alone, whatever lies around it."""
+    """Return `{"ok": ...}` or `{"error": ..., "message".
+
+    ...}` for the file alone, whatever lies around it.
+    """
     try:
         return inspect(document, place).outcome()
     except JsError as error:

@@ -1,8 +1,12 @@
 """Carrying out a plan, and taking it back: at every moment the path holds either the old file or the new one.
 
-Order: lock, no live writer, unchanged since the plan, backup with its manifest, new file beside it, read back with the
-model, unchanged still, rename. A late append of a writer that nothing showed goes to the old file, which is then put back.
+Order: lock, no live writer, unchanged since the plan, backup with its manifest, new file beside it, read back
+with the model, unchanged still, rename. A late append of a writer that nothing showed goes to the old file,
+which is then put back.
 """
+
+# Paths stay the strings that the reader forms and quotes.
+# ruff: noqa: PTH100
 
 from __future__ import annotations
 
@@ -14,7 +18,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from deltafold.harness.document import open_document
-from deltafold.harness.js import Record
 from deltafold.harness.limits import RefusedError
 from deltafold.harness.model.reader import answer
 from deltafold.harness.repair import backup
@@ -23,6 +26,7 @@ from deltafold.harness.repair.live import assert_not_open, no_writer
 from deltafold.harness.source import Stamp, read_bytes
 
 if TYPE_CHECKING:
+    from deltafold.harness.js import Record
     from deltafold.harness.limits import Limits
     from deltafold.harness.repair.plan import Plan
     from deltafold.harness.source import Bytes
@@ -61,16 +65,13 @@ def apply_plan(plan: Plan, limits: Limits) -> Done:
             old = _settled(session, name, limits)
             if old.sha256() != plan.sha256:
                 raise RefusedError("file-changed", "the file changed since the plan was made")
-            summary = plan.to_dict()
-            manifest = backup.store(
-                session, name, old.data, plan.data, plan.draft.removed, summary, old.stamp.modified_ns
-            )
+            entry = backup.Entry(plan.data, plan.draft.removed, plan.to_dict())
+            manifest = backup.store(session, name, old, entry)
             verdict = _Verdict(plan, limits)
             swap(session, name, old, plan.data, verdict)
-        entry: Record = {"action": "repair", "backup": manifest.folder, "changes": len(plan.changes)}
-        backup.record(
-            session, {**entry, "old_sha256": manifest.old_sha256, "new_sha256": manifest.new_sha256}
-        )
+        hashes: Record = {"old_sha256": manifest.old_sha256, "new_sha256": manifest.new_sha256}
+        told: Record = {"action": "repair", "backup": manifest.folder, "changes": len(plan.changes)}
+        backup.record(session, {**told, **hashes})
     return Done("repaired", manifest.folder, manifest.old_sha256, manifest.new_sha256)
 
 
@@ -129,7 +130,10 @@ def _written_since(session: Directory, name: str, before: Stamp) -> bool:
 
 
 def restore_file(path: str, limits: Limits) -> Done:
-    """Put back the bytes that the last repair replaced; raises RefusedError where the file is no longer that repair."""
+    """Put back the bytes that the last repair replaced.
+
+    Raises RefusedError where the file is no longer that repair.
+    """
     folder, name = os.path.split(os.path.abspath(path))
     with Directory(folder) as session:
         session.lock()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from deltafold.harness.limits import Limits
     from deltafold.harness.repair.draft import Removed
+    from deltafold.harness.source import Bytes
 
 FOLDER: Final = "deltafold-backup"
 AUDIT: Final = "audit.jsonl"
@@ -40,6 +41,15 @@ class Manifest:
     modified_ns: int
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a backup holds beside the old file: hash of the new bytes, what was taken out, the plan."""
+
+    fresh: bytes
+    removed: Sequence[Removed]
+    plan: Record
+
+
 def now() -> str:
     """Return the time for a record: RFC 3339, UTC, microseconds."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
@@ -49,36 +59,26 @@ def _folder_name(digest: str) -> str:
     return f"{datetime.now(UTC).strftime('%Y%m%dT%H%M%S%fZ')}-{digest[:12]}"
 
 
-def store(
-    session: Directory,
-    name: str,
-    old: bytes,
-    new: bytes,
-    removed: Sequence[Removed],
-    plan: Record,
-    modified_ns: int,
-) -> Manifest:
-    """Write a backup and make it durable, its manifest last: without that a backup is none.
-
-    Raises OSError.
-    """
-    old_digest, new_digest = hashlib.sha256(old).hexdigest(), hashlib.sha256(new).hexdigest()
+def store(session: Directory, name: str, old: Bytes, entry: Entry) -> Manifest:
+    """Write a backup and make it durable, its manifest last: without that it is none. Raises OSError."""
+    old_digest, new_digest = old.sha256(), hashlib.sha256(entry.fresh).hexdigest()
     folder = _folder_name(old_digest)
+    modified = old.stamp.modified_ns
     with session.subdirectory(FOLDER) as backups, backups.subdirectory(folder) as backup:
-        backup.write_new(name, old)
-        backup.write_new(_QUARANTINE, b"".join(_removed_line(entry) for entry in removed))
+        backup.write_new(name, old.data)
+        backup.write_new(_QUARANTINE, b"".join(_removed_line(removed) for removed in entry.removed))
         manifest: Record = {
             "format": _FORMAT,
             "time": now(),
             "file": name,
-            "old": {"sha256": old_digest, "bytes": len(old), "modified_ns": str(modified_ns)},
-            "new": {"sha256": new_digest, "bytes": len(new)},
-            "plan": plan,
+            "old": {"sha256": old_digest, "bytes": len(old.data), "modified_ns": str(modified)},
+            "new": {"sha256": new_digest, "bytes": len(entry.fresh)},
+            "plan": entry.plan,
         }
         backup.write_new(_MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n")
         backup.sync()
         backups.sync()
-    return Manifest(folder, name, old_digest, len(old), new_digest, modified_ns)
+    return Manifest(folder, name, old_digest, len(old.data), new_digest, modified)
 
 
 def _removed_line(entry: Removed) -> bytes:
@@ -95,7 +95,10 @@ def record(session: Directory, entry: Record) -> None:
 
 
 def manifests(session: Directory, name: str, limits: Limits) -> list[Manifest]:
-    """Return the complete backups of a file, newest first. A manifest is believed only in what it says of itself."""
+    """Return the complete backups of a file, newest first.
+
+    A manifest is believed only in what it says of itself.
+    """
     if FOLDER not in session.names():
         return []
     found: list[Manifest] = []

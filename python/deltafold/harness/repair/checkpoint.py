@@ -1,4 +1,7 @@
-"""The last consistent checkpoint: the end of the last turn before the first fault. Always offered, taken when asked."""
+"""The last consistent checkpoint: the end of the last turn before the first fault.
+
+Always offered, taken when asked.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Where the log would be cut: `lines` event lines with `events` events stay, `given_up` lines go to quarantine."""
+    """Where the log would be cut.
+
+    `lines` event lines with `events` events stay, `given_up` lines go to quarantine.
+    """
 
     lines: int
     events: int
@@ -38,10 +44,9 @@ class Checkpoint:
 
 
 def _first_fault_line(faults: Sequence[Fault]) -> int:
-    lines = [
-        fault.line for fault in faults if fault.severity is not Severity.NOTE and fault.line not in (None, 1)
-    ]
-    return min((line for line in lines if line is not None), default=1 << 62)
+    """Return the line of the first fault that counts; the header is mended and does not."""
+    lines = [fault.line or 0 for fault in faults if fault.severity is not Severity.NOTE]
+    return min((line for line in lines if line > 1), default=1 << 62)
 
 
 def _clean_lines(document: Document, limit: int) -> list[Line]:

@@ -1,4 +1,7 @@
-"""A session log while it is being mended: rows that can be edited, what was changed and why, what was taken out."""
+"""A session log while it is being mended.
+
+Rows that can be edited, what was changed and why, what was taken out.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +39,8 @@ def placeholder(seq: int, time: JsonValue) -> Record:
 class Change:
     """One change of a plan. `origin` says where a new value comes from.
 
-    `recovered` from other records of the log, `derived` from the rules of the format, `minted`, `placeholder`, or
-    `removed` where nothing takes the place.
+    `recovered` from other records of the log, `derived` from the rules of the format, `minted`,
+    `placeholder`, or `removed` where nothing takes the place.
     """
 
     kind: str
@@ -201,7 +204,10 @@ class Draft:
         self.removed.append(Removed(raw, why, line, seq))
 
     def replace_events(self, positions: set[int], kind: str, why: str) -> None:
-        """Put placeholders where these events stand, the originals into quarantine; call `refresh` after it."""
+        """Put placeholders where these events stand, the originals into quarantine.
+
+        Call `refresh` after it.
+        """
         rows: list[Row] = []
         at = 0
         for row in self.rows:

@@ -101,7 +101,10 @@ def _rebuild_data(draft: Draft, position: int, event: Record, situation: Situati
 
 
 def mend_boundaries(draft: Draft) -> None:
-    """Bring turn boundaries into a shape that the reader takes; how a turn ended is kept where it still shows."""
+    """Bring turn boundaries into a shape that the reader takes.
+
+    How a turn ended is kept where it still shows.
+    """
     turn: int | None = None
     for position, event in enumerate(draft.events):
         data = as_record(event.get("data")) or {}

@@ -1,4 +1,10 @@
-"""One directory held by its descriptor: every name is looked up in it and nowhere else, no link is followed."""
+"""One directory held by its descriptor.
+
+Every name is looked up in it and nowhere else, no link is followed.
+"""
+
+# System calls on descriptors and on /proc; pathlib has no such form.
+# ruff: noqa: PTH208
 
 from __future__ import annotations
 
@@ -21,9 +27,10 @@ class Directory:
     """A directory; use it as a context manager."""
 
     def __init__(self, path: str, *, parent: Directory | None = None) -> None:
+        """Open a directory by path, or by its name in `parent`; raises RefusedError for a link or a file."""
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            self.fd = os.open(path, flags, dir_fd=None if parent is None else parent.fd)
+            self.fd: int = os.open(path, flags, dir_fd=None if parent is None else parent.fd)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENOTDIR):
                 raise RefusedError(

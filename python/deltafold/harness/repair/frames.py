@@ -1,4 +1,7 @@
-"""From rows back to a file: untouched frames keep their bytes, touched ones are compressed again, one a batch."""
+"""From rows back to a file.
+
+Untouched frames keep their bytes, touched ones are compressed again, one a batch.
+"""
 
 from __future__ import annotations
 

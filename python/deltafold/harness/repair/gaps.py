@@ -1,4 +1,7 @@
-"""Filling seqs whose records are lost: what the records around them prove is rebuilt, the rest gets placeholders."""
+"""Filling seqs whose records are lost.
+
+What the records around them prove is rebuilt, the rest gets placeholders.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from deltafold.harness.calls import accept
 from deltafold.harness.js import UNDEFINED, JsonValue, Record, as_int, as_record
-from deltafold.harness.model.closers import result_event
+from deltafold.harness.model.closers import OpenCall, result_event
 from deltafold.harness.repair.draft import placeholder
 
 if TYPE_CHECKING:
@@ -82,8 +85,8 @@ def _boundary(kind: str, seq: int, time: int, turn: int, step: int | None = None
 def fill(before: Situation, following: Record | None, first: int, count: int) -> list[Record]:
     """Return `count` events for the seqs from `first` on.
 
-    Boundaries, calls and results that the following event presupposes are rebuilt; a result that is lost gets the
-    outcome "unknown". Where more would be needed than seqs are free, all are placeholders.
+    Boundaries, calls and results that the following event presupposes are rebuilt; a result that is lost gets
+    the outcome "unknown". Where more would be needed than seqs are free, all are placeholders.
     """
     closing = list(_closing(before, following))
     opening = list(_opening(before, following, last_free=first + count - 1))
@@ -128,7 +131,8 @@ def _missing_results(before: Situation) -> Iterator[Record]:
     for call in before.waiting:
         identity = accept(call.block.get("id"))
         if identity is not None:
-            yield result_event(before.turn, call.step, identity, call.call_seq, 0, before.time)
+            open_call = OpenCall(before.turn, call.step, identity, call.call_seq)
+            yield result_event(open_call, 0, before.time)
 
 
 def _opening(before: Situation, following: Record | None, *, last_free: int) -> Iterator[Record]:
@@ -153,19 +157,14 @@ def _missing_call(before: Situation, following: Record, last_free: int) -> Itera
     cited: JsonValue = following.get("sourceEventSeqs")
     if not unstarted or not isinstance(cited, list) or not cited or as_int(cited[0]) != last_free:
         return
-    block = unstarted[0].block
-    data: Record = {"turn": before.turn, "step": unstarted[0].step, "callId": block.get("id")}
-    data["name"], data["arguments"] = block.get("name"), block.get("arguments")
-    yield {"type": "tool/call", "seq": 0, "time": before.time, "data": data}
+    yield {"type": "tool/call", "seq": 0, "time": before.time, "data": _call_data(before, unstarted[0])}
 
 
 def rebuilt_boundary(kind: str, situation: Situation) -> Record | None:
-    """Return the data of a boundary or a call as the records before it determine it, None for any other type."""
+    """Return the data of a boundary or a call as the records before it determine it, else None."""
     turn, step = situation.turn, situation.step
-    if kind == "turn/start" and turn is None:
-        return {"turn": situation.last_turn + 1}
     if turn is None:
-        return None
+        return {"turn": situation.last_turn + 1} if kind == "turn/start" else None
     if kind == "turn/end":
         return {"turn": turn, "reason": {"kind": "interrupted"}}
     if kind == "step/start" and step is None:
@@ -175,7 +174,11 @@ def rebuilt_boundary(kind: str, situation: Situation) -> Record | None:
     unstarted = [call for call in situation.waiting if call.call_seq is None]
     if kind != "tool/call" or step is None or not unstarted:
         return None
-    block = unstarted[0].block
-    data: Record = {"turn": turn, "step": step, "callId": block.get("id")}
-    data["name"], data["arguments"] = block.get("name"), block.get("arguments")
+    return _call_data(situation, unstarted[0])
+
+
+def _call_data(situation: Situation, call: _Waiting) -> Record:
+    """Return the data of a tool/call as its message advertised it."""
+    data: Record = {"turn": situation.turn, "step": call.step, "callId": call.block.get("id")}
+    data["name"], data["arguments"] = call.block.get("name"), call.block.get("arguments")
     return data

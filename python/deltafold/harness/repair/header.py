@@ -1,5 +1,8 @@
 """Mending the header line: from what the log, its directory and its neighbours prove."""
 
+# Paths stay the strings that the reader forms and quotes.
+# ruff: noqa: PTH118, PTH119, PTH120
+
 from __future__ import annotations
 
 import os
@@ -144,7 +147,10 @@ def _project(draft: Draft) -> str:
 
 
 def _known_cwd(draft: Draft, shown: JsonValue = None) -> str | None:
-    """Return the working directory that operator, header or neighbouring sessions name; it has to fit the directory."""
+    """Return the working directory that operator, header or neighbouring sessions name.
+
+    It has to fit the directory.
+    """
     candidates = [draft.options.cwd] if draft.options.cwd is not None else list(_neighbours(draft))
     if isinstance(shown, str):
         candidates = [shown]

@@ -1,7 +1,8 @@
 """Strategy C: one identity for all records of a call, or none of them.
 
-Section 5.1 of the specification. Message block, call, result, source, streamed deltas, packed rows and closed blocks get
-the id and the name that the evidence gives. A call that was never named is put into quarantine as a whole.
+Section 5.1 of the specification. Message block, call, result, source, streamed deltas, packed rows and closed
+blocks get the id and the name that the evidence gives. A call that was never named is put into quarantine as
+a whole.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 
 
 def mend_identity(draft: Draft) -> None:
-    """Give every call one identity; calls that were never named leave the log, with placeholders in their seqs."""
+    """Give every call one identity.
+
+    Calls that were never named leave the log, with placeholders in their seqs.
+    """
     upgraded = upgraded_events(draft.events, draft.session)
     calls = map_calls(upgraded)
     _Identities(draft, calls, Facts(upgraded, calls)).run()
@@ -36,7 +40,7 @@ class _Identities:
         self.draft = draft
         self.calls = calls
         self.facts = facts
-        self.used = ids_in_use(draft.events, calls, facts)
+        self.used = ids_in_use(calls, facts)
         self.unnamed: list[Call] = []
         self.owned: set[int] = set()
 
@@ -92,7 +96,7 @@ class _Identities:
     def chunk(self, position: int) -> Record:
         return as_record(self.facts.data(position).get("chunk")) or {}
 
-    def set(self, position: int, path: Path, found: Found, kind: str) -> None:
+    def write(self, position: int, path: Path, found: Found, kind: str) -> None:
         """Write one member unless it holds the value already."""
         row = self.draft.owners[position]
         current: JsonValue = row.parsed().value
@@ -123,42 +127,45 @@ class _Identities:
             base: Path = ("data", "message", "content", call.content_at)
             if "message" not in (as_record(self.draft.events[call.message].get("data")) or {}):
                 base = ("data", "content", call.content_at)
-            self.set(call.message, (*base, "id"), identity, "block-id-empty")
-            self.set(call.message, (*base, "name"), name, "block-name-empty")
+            self.write(call.message, (*base, "id"), identity, "block-id-empty")
+            self.write(call.message, (*base, "name"), name, "block-name-empty")
 
     def streamed(self, block: Block | None, identity: Found, name: Found | None) -> None:
-        """Set the identity in deltas, packed rows and closed blocks; a name that was never sent is not added."""
+        """Set the identity in deltas, packed rows and closed blocks.
+
+        A name that was never sent is not added.
+        """
         if block is None:
             return
         for position in block.deltas:
             chunk = self.chunk(position)
             base: Path = ("data",) if self.draft.owners[position].packed else ("data", "chunk")
             if accept(chunk.get("id")) is None:
-                self.set(position, (*base, "id"), identity, "delta-id-empty")
+                self.write(position, (*base, "id"), identity, "delta-id-empty")
             if name is not None and "name" in chunk and accept(chunk["name"]) is None:
-                self.set(position, (*base, "name"), name, "delta-name-empty")
+                self.write(position, (*base, "name"), name, "delta-name-empty")
         for position in block.ends:
             closed = as_record(self.chunk(position).get("block")) or {}
             if accept(closed.get("id")) is None:
-                self.set(position, ("data", "chunk", "block", "id"), identity, "end-id-empty")
+                self.write(position, ("data", "chunk", "block", "id"), identity, "end-id-empty")
             if name is not None and accept(closed.get("name")) is None:
-                self.set(position, ("data", "chunk", "block", "name"), name, "end-name-empty")
+                self.write(position, ("data", "chunk", "block", "name"), name, "end-name-empty")
 
     def recorded(self, call: Call, identity: Found, name: Found) -> None:
         if call.call is not None:
-            self.set(call.call, ("data", "callId"), identity, "call-id-empty")
-            self.set(call.call, ("data", "name"), name, "call-name-empty")
+            self.write(call.call, ("data", "callId"), identity, "call-id-empty")
+            self.write(call.call, ("data", "name"), name, "call-name-empty")
 
     def answered(self, call: Call, identity: Found) -> None:
         results = [] if call.result is None else [call.result, *call.rewrites]
         for position in results:
             if "message" in (as_record(self.draft.events[position].get("data")) or {}):
-                self.set(position, ("data", "message", "source", "callId"), identity, "result-id-empty")
-                self.set(
+                self.write(position, ("data", "message", "source", "callId"), identity, "result-id-empty")
+                self.write(
                     position, ("data", "message", "content", 0, "toolCallId"), identity, "result-id-empty"
                 )
             else:
-                self.set(position, ("data", "callId"), identity, "result-id-empty")
+                self.write(position, ("data", "callId"), identity, "result-id-empty")
 
     def linked(self, call: Call, identity: Found) -> None:
         """Complete the records that name the call only by its empty id."""
@@ -167,13 +174,16 @@ class _Identities:
             for key in ("callId", "rootCallId", "parentCallId", "subCallId"):
                 value = data.get(key)
                 if value == "":
-                    self.set(position, ("data", key), identity, "call-id-empty")
+                    self.write(position, ("data", key), identity, "call-id-empty")
                 elif isinstance(value, str) and value.startswith(":code:"):
                     whole = Found(identity.value + value, identity.origin)
-                    self.set(position, ("data", key), whole, "call-id-empty")
+                    self.write(position, ("data", key), whole, "call-id-empty")
 
     def uncited(self, block: Block, order: int) -> None:
-        """Complete the deltas of an attempt that no message cites: its id by evidence or minted, its name by evidence."""
+        """Complete the deltas of an attempt that no message cites.
+
+        Its id by evidence or minted, its name by evidence.
+        """
         if not self.gaps_in(block):
             return
         identity = Found(block.ids[0], "recovered") if block.ids else Found(mint(order, self.used), "minted")

@@ -1,4 +1,7 @@
-"""Is somebody writing? Format v0 has no lock between processes, so every sign that there can be is looked for."""
+"""Is somebody writing? Format v0 has no lock between processes, so every other sign is looked for."""
+
+# System calls on descriptors and on /proc; pathlib has no such form.
+# ruff: noqa: PTH116, PTH123, PTH208
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from deltafold.harness.limits import RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
     from deltafold.harness.repair.files import Directory
 
@@ -19,10 +22,11 @@ _PROC: Final = "/proc"
 
 
 @contextmanager
-def no_writer(directory: Directory, name: str) -> Iterator[None]:
+def no_writer(directory: Directory, name: str) -> Generator[None]:
     """Refuse while a writer is live, and hold the locks that later harness versions respect.
 
-    Raises RefusedError when the log or its lock file is locked, or when a process has the log open for writing.
+    Raises RefusedError when the log or its lock file is locked, or when a process has the log open for
+    writing.
     """
     held: list[int] = []
     try:

@@ -88,9 +88,8 @@ class _Mender:
             return None
         found: list[Record] = []
         for at in range(self.position - 1, -1, -1):
-            for inserted in _inserted(self.draft.events[at]):
-                if deep_equal(inserted.get("content"), message.get("content")):
-                    found.append(inserted)
+            spliced = _inserted(self.draft.events[at])
+            found = [entry for entry in spliced if deep_equal(entry.get("content"), message.get("content"))]
             if found:
                 break
         return found[0] if len(found) == 1 and filled(found[0].get("id")) else None

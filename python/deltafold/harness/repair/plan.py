@@ -1,4 +1,6 @@
-"""The plan of a repair: what is wrong, what would change and why, what is lost, what the operator has to decide.
+"""The plan of a repair.
+
+What is wrong, what would change and why, what is lost, what the operator has to decide.
 
 A plan touches nothing. It holds the new bytes, already read by the exact model of the real reader.
 """
@@ -12,10 +14,9 @@ from typing import TYPE_CHECKING, Final
 from deltafold.harness.document import open_document
 from deltafold.harness.faults import Severity, find_faults
 from deltafold.harness.faults.find import session_of
-from deltafold.harness.js import JsonValue, Record
 from deltafold.harness.model.reader import answer
-from deltafold.harness.repair import header, identity, messages, sequence, turns
 from deltafold.harness.repair import events as event_repair
+from deltafold.harness.repair import header, identity, messages, sequence, turns
 from deltafold.harness.repair.checkpoint import Checkpoint, cut_to_checkpoint, find_checkpoint
 from deltafold.harness.repair.draft import Change, Draft, Options
 from deltafold.harness.repair.frames import assemble
@@ -23,6 +24,7 @@ from deltafold.harness.repair.frames import assemble
 if TYPE_CHECKING:
     from deltafold.harness.document import Document
     from deltafold.harness.faults import Fault
+    from deltafold.harness.js import JsonValue, Record
     from deltafold.harness.layout import Place
     from deltafold.harness.limits import Limits
 
@@ -161,7 +163,7 @@ def _mended(data: bytes, place: Place, session: str, options: Options, limits: L
         cut_to_checkpoint(draft, find_faults(strict, place, answer(strict, place)))
         header.mend_header(draft)
         return draft
-    draft.rows = sequence.Sequencer(draft).run(sequence.readable_rows(draft))
+    draft.rows = sequence.rows_in_sequence(draft)
     draft.refresh()
     header.mend_header(draft)
     event_repair.mend_text(draft)

@@ -1,4 +1,7 @@
-"""From damaged lines to rows in sequence: unreadable bytes out, duplicates out, gaps filled, forks put to the operator."""
+"""From damaged lines to rows in sequence.
+
+Unreadable bytes out, duplicates out, gaps filled, forks put to the operator.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from deltafold.harness.document import Line
 from deltafold.harness.faults.lines import looks_like_turn_end, unparsable_kind
-from deltafold.harness.js import UNDEFINED, Record, as_int, as_record, deep_equal, stringify
+from deltafold.harness.js import UNDEFINED, JsonValue, Record, as_int, as_record, deep_equal, stringify
 from deltafold.harness.repair.draft import Change, Draft, Row
 from deltafold.harness.repair.gaps import Situation, fill
 from deltafold.harness.rows import pack_events
@@ -20,7 +23,12 @@ _SALVAGE_TRIES: Final = 16
 _LOOK_AHEAD: Final = 8
 
 
-def readable_rows(draft: Draft) -> list[Row]:
+def rows_in_sequence(draft: Draft) -> list[Row]:
+    """Return the rows of a log in sequence from seq 0, with the draft's choice where a fork stands."""
+    return _Sequencer(draft).run(_readable_rows(draft))
+
+
+def _readable_rows(draft: Draft) -> list[Row]:
     """Return the rows that hold events, in file order; everything else goes to quarantine."""
     rows: list[Row] = []
     for line in draft.document.lines:
@@ -58,13 +66,14 @@ def _salvaged(draft: Draft, line: Line) -> Iterator[Row]:
 
 
 def _mended_row(draft: Draft, line: Line) -> Row | None:
-    """Return a packed row whose texts are whole with its time gaps set to nothing, None where more is wrong."""
+    """Return a packed row whose texts are whole, its time gaps set to nothing; None where more is wrong."""
     data = as_record((as_record(line.value) or {}).get("data")) or {}
     members = data.get("args", data.get("texts"))
     if not isinstance(members, list):
         return None
     row = Row.of(line)
-    row.put(("data", "dt"), [0] * (len(members) - 1))
+    times: list[JsonValue] = [0] * (len(members) - 1)
+    row.put(("data", "dt"), times)
     if not row.events:
         return None
     draft.note(
@@ -117,7 +126,7 @@ def _first_seq(records: list[Record]) -> int | None:
     return seq if seq is not None and seq >= 0 else None
 
 
-class Sequencer:
+class _Sequencer:
     """Puts rows into sequence. `first` and `last` say which branch of a fork is kept; None stops at it."""
 
     def __init__(self, draft: Draft) -> None:

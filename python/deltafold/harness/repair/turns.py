@@ -1,7 +1,7 @@
 """Calls that a closed turn left open get a result of unknown outcome, and what stands behind it moves up.
 
-The insertion is the one repair that renumbers: every seq and every reference to a seq behind it, and nothing else of a
-line. An open last turn that lost something gets the closers that a load would append.
+The insertion is the one repair that renumbers: every seq and every reference to a seq behind it, and nothing
+else of a line. An open last turn that lost something gets the closers that a load would append.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from deltafold.harness.faults.messages import upgraded_events
 from deltafold.harness.faults.turns import end_of_step, open_anchor
 from deltafold.harness.identity import Facts
 from deltafold.harness.js import JsError, JsonValue, Record, as_int, as_record, as_text, parse, stringify
-from deltafold.harness.model.closers import closers, result_event
+from deltafold.harness.model.closers import OpenCall, closers, result_event
 from deltafold.harness.repair.draft import Change, Row
 from deltafold.harness.rows import pack_events
 
@@ -92,7 +92,8 @@ def _result_row(
     data = as_record(draft.events[call.message or 0].get("data")) or {}
     time = draft.events[insertion.before - 1].get("time")
     started = None if call.call is None else moved(call.call)
-    event = result_event(data.get("turn"), data.get("step"), insertion.identity, started, seq, time)
+    open_call = OpenCall(data.get("turn"), data.get("step"), insertion.identity, started)
+    event = result_event(open_call, seq, time)
     why = (
         "its outcome was never recorded and stays unknown"
         if call.call is not None
