@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from deltafold.cli.terminal import ascii_json, complain, escape, print_lines, shortened
 from deltafold.harness.check import CLEAN, DAMAGED, TORN, UNREADABLE, Scan, SessionCheck
+from deltafold.harness.js import stringify
 from deltafold.harness.limits import DEFAULT_LIMITS, Limits, RefusedError
 
 if TYPE_CHECKING:
@@ -85,8 +86,7 @@ def _say(text: str) -> None:
 
 def _json(record: Record) -> None:
     """Write one line of pure ASCII, so that nothing in it can drive a terminal."""
-    text = json.dumps(record, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    print_lines([ascii_json(text)])
+    print_lines([ascii_json(stringify(record))])
 
 
 class _Progress:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from enum import Enum
+from math import isfinite
 from typing import Final, TypeAlias
 
 from deltafold.harness._deep import parse_deep
@@ -254,6 +255,34 @@ def _join(items: list[JsonValue]) -> str:
 
 
 def stringify(value: JsonValue) -> str:
-    """Write JSON as `JSON.stringify` does: no spaces, other scripts as they are, lone surrogates escaped."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return _SURROGATE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+    """Write JSON as `JSON.stringify` does: no spaces, lone surrogates escaped, any depth, no infinities."""
+    parts: list[str] = []
+    pending: list[JsonValue | tuple[str]] = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, tuple):
+            parts.append(item[0])
+        elif isinstance(item, dict):
+            pending.append(("}",))
+            for position, (key, member) in reversed(list(enumerate(item.items()))):
+                pending.extend((member, (f"{',' if position else ''}{_quoted(key)}:",)))
+            parts.append("{")
+        elif isinstance(item, list):
+            pending.append(("]",))
+            for position, member in reversed(list(enumerate(item))):
+                pending.extend((member, (",",)) if position else (member,))
+            parts.append("[")
+        else:
+            parts.append(_scalar(item))
+    return "".join(parts)
+
+
+def _scalar(value: bool | float | str | None) -> str:  # noqa: FBT001 (a JSON value, not a switch)
+    if isinstance(value, str):
+        return _quoted(value)
+    return "null" if isinstance(value, float) and not isfinite(value) else to_text(value)
+
+
+def _quoted(text: str) -> str:
+    """Write a JSON string, other scripts as they are."""
+    return _SURROGATE.sub(lambda match: f"\\u{ord(match.group()):04x}", json.dumps(text, ensure_ascii=False))

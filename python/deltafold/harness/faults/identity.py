@@ -39,7 +39,9 @@ def _block_faults(stream: Stream, block: Block) -> Iterator[Fault]:
                 named.add(line.number)
                 yield stream.at(kind, f"{key} of a streamed delta is empty", position)
     for position in block.ends:
-        closed = as_record(chunk_of(stream.events[position]).get("block")) or {}
+        closed = as_record(chunk_of(stream.events[position]).get("block"))
+        if closed is None:
+            continue
         for kind, key in (("end-id-empty", "id"), ("end-name-empty", "name")):
             if accept(closed.get(key, UNDEFINED)) is None:
                 yield stream.at(kind, f"{key} of a closed block is empty", position)

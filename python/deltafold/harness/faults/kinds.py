@@ -84,6 +84,7 @@ KINDS: Final[dict[str, Kind]] = {
     "envelope-time": Kind(_R, "no usable time", _REPAIR),
     "envelope-data": Kind(_R, "no data", _REPAIR),
     "envelope-ignorable": Kind(_R, "ignorable is not true", _REPAIR),
+    "type-missing": Kind(_R, "an event without type", _REPAIR),
     "type-unknown": Kind(
         _R, "an event type this harness does not know", "use the matching harness; nothing is damaged"
     ),

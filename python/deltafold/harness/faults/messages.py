@@ -8,7 +8,7 @@ from deltafold.harness.js import UNDEFINED, JsError, Record, as_record, as_text,
 from deltafold.harness.model import legacy
 from deltafold.harness.model.adopt import KNOWN_TYPES, MESSAGE_TYPES, message_of, message_problem, upgrade
 from deltafold.harness.model.restore import ENVELOPE_KEYS, request_problem
-from deltafold.harness.model.surface import Surface, surface_operation
+from deltafold.harness.model.surface import Surface, cited_sources, surface_operation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from deltafold.harness.faults.kinds import Fault
     from deltafold.harness.faults.stream import Stream
 
+KNOWN_NAMES: Final = tuple(KNOWN_TYPES)
 RETIRED_TYPES: Final = ("request/header-delta", "mode/set")
-_NEEDS_DATA: Final = "reading"
 _KIND_OF: Final = {
     "lacks an identified message": "message-id",
     "message has invalid source": "message-source",
@@ -51,10 +51,11 @@ def message_faults(stream: Stream, upgraded: list[Record], session: str) -> Iter
         yield from _vocabulary_faults(stream, position, event)
         yield from _boundary_faults(stream, position, event, session)
         problem = request_problem(event)
-        if problem is not None and "data" in event:
+        usable = "data" in event and _data_fits(event)
+        if problem is not None and usable:
             yield stream.at("request-header", f"request/header {problem}", position)
         words = message_problem(upgraded[position])
-        if words is not None and "data" in event:
+        if words is not None and usable:
             yield stream.at(_message_kind(words, upgraded[position]), words, position)
 
 
@@ -73,10 +74,15 @@ def _envelope_faults(stream: Stream, position: int, event: Record) -> Iterator[F
         yield stream.at("envelope-key", f"unknown member {extra[0]!r} of the envelope", position)
     if not is_safe_integer(event.get("time", UNDEFINED)):
         yield stream.at("envelope-time", "time is not a whole number of milliseconds", position)
-    if "data" not in event:
-        yield stream.at("envelope-data", f"{to_event_name(event)} without data", position)
+    if "data" not in event or not _data_fits(event):
+        yield stream.at("envelope-data", f"{to_event_name(event)} without usable data", position)
     if event.get("ignorable", True) is not True:
         yield stream.at("envelope-ignorable", "ignorable may only be true", position)
+
+
+def _data_fits(event: Record) -> bool:
+    """Tell whether the data of a known type is an object, as every known type has it."""
+    return event.get("type") not in KNOWN_NAMES or as_record(event["data"]) is not None
 
 
 def to_event_name(event: Record) -> str:
@@ -92,11 +98,9 @@ def _vocabulary_faults(stream: Stream, position: int, event: Record) -> Iterator
         retired = data is not None and data.get("reason") == "fallback"
     if retired:
         yield stream.at("type-retired", f"{kind} of an early vocabulary", position)
-    elif (
-        (kind is None or kind not in KNOWN_TYPES)
-        and kind != "steering/message"
-        and event.get("ignorable") is not True
-    ):
+    elif kind is None:
+        yield stream.at("type-missing", "no type", position)
+    elif kind not in KNOWN_TYPES and kind != "steering/message" and event.get("ignorable") is not True:
         yield stream.at("type-unknown", f"type {to_event_name(event)}", position)
 
 
@@ -125,8 +129,8 @@ def surface_faults(stream: Stream, upgraded: list[Record]) -> Iterator[Fault]:
         try:
             if whole:
                 surface.take(event, seq, by_seq)
-            else:
-                surface_operation(event)
+            elif surface_operation(event) is not None:
+                cited_sources(event, seq)
         except JsError as error:
             kind = (
                 "source-seqs"

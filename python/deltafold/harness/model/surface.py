@@ -82,9 +82,7 @@ def surface_operation(event: Record) -> JsonValue:
 
 
 def _check_sources(event: Record, seq: int, shadowed: list[int]) -> None:
-    sources: set[int] = set()
-    if "sourceEventSeqs" in event:
-        sources = _sources(event, seq)
+    sources = cited_sources(event, seq)
     missing = [str(node) for node in shadowed if node not in sources]
     if missing:
         raise JsError(
@@ -93,7 +91,10 @@ def _check_sources(event: Record, seq: int, shadowed: list[int]) -> None:
         )
 
 
-def _sources(event: Record, seq: int) -> set[int]:
+def cited_sources(event: Record, seq: int) -> set[int]:
+    """Return the seqs that an event cites; raises JsError in the order of the reader's own checks."""
+    if "sourceEventSeqs" not in event:
+        return set()
     kind, raw = event.get("type"), event["sourceEventSeqs"]
     if not isinstance(raw, list):
         raise JsError(f"sourceEventSeqs on event at seq {seq} must be an array when present")

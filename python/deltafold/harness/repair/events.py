@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltafold.harness.edit import lone_surrogates, replace_lone_surrogates
+from deltafold.harness.faults.messages import KNOWN_NAMES
 from deltafold.harness.js import (
     UNDEFINED,
     JsError,
@@ -46,15 +47,57 @@ def mend_envelopes(draft: Draft) -> None:
         row = draft.owners[position]
         if not row.packed:
             _mend_envelope(draft, position, event)
-            if "data" not in event and not _rebuild_data(draft, position, event, situation):
+            if not _type_told(draft, position, event) or (
+                _hollow(event) and not _rebuild_data(draft, position, event, situation)
+            ):
                 hollow.add(position)
         situation.take(event)
+    draft.refresh()
     if hollow:
-        draft.lost.extend(f"seq {position}: a record without data" for position in sorted(hollow))
+        draft.lost.extend(f"seq {position}: a record without type or data" for position in sorted(hollow))
         draft.replace_events(
-            hollow, "envelope-data", "a record without data says nothing; a placeholder keeps its seq"
+            hollow, "envelope-data", "a record without type or data says nothing; a placeholder keeps its seq"
         )
     draft.refresh()
+
+
+def _hollow(event: Record) -> bool:
+    """Tell whether an event lacks the object that every known type has as its data."""
+    return as_record(event.get("data")) is None and (event.get("type") in KNOWN_NAMES or "data" not in event)
+
+
+def _type_told(draft: Draft, position: int, event: Record) -> bool:
+    """Give an event without type the one that its data belongs to; False where that cannot be told."""
+    shown = event.get("type")
+    if isinstance(shown, str) and (shown in KNOWN_NAMES or _trusted(draft, position)):
+        return True
+    kind = _type_of(as_record(event.get("data")) or {})
+    if kind is None:
+        return False
+    draft.owners[position].put(("type",), kind)
+    draft.changed_at(
+        position, "type-missing", "only this type has such data", "derived", member="type", new=preview(kind)
+    )
+    return True
+
+
+def _trusted(draft: Draft, position: int) -> bool:
+    """Tell whether an unknown type can be a newer harness's: not where its frame fails its check."""
+    frame, frames = draft.owners[position].frame, draft.document.frames
+    return not 0 <= frame < len(frames) or frames[frame].sound
+
+
+def _type_of(data: Record) -> str | None:
+    if "chunk" in data:
+        return "assistant/chunk"
+    if "callId" in data and "arguments" in data:
+        return "tool/call"
+    role = (as_record(data.get("message")) or {}).get("role")
+    if role in ("assistant", "user") and "step" in data:
+        return "assistant/message" if role == "assistant" else "tool/result"
+    if data.get("role") == "user" and "content" in data:
+        return "user/message"
+    return "turn/end" if "reason" in data and "turn" in data else None
 
 
 def _mend_envelope(draft: Draft, position: int, event: Record) -> None:

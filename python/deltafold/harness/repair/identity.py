@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltafold.harness.calls import Block, Call, accept, cited, map_calls
-from deltafold.harness.edit import keep_members
+from deltafold.harness.edit import EditError, keep_members
 from deltafold.harness.faults.messages import upgraded_events
 from deltafold.harness.identity import Facts, Found, ids_in_use, mint
 from deltafold.harness.js import JsonValue, Record, as_record, stringify
@@ -50,6 +50,8 @@ class _Identities:
                 self.owned.add(id(call.block))
             if call.message is not None or call.call is not None:
                 self.one(call, order)
+            elif len(set(self.facts.result_ids(call))) != 1:
+                self.unnamed.append(call)
         for attempt in self.calls.attempts:
             for order, block in enumerate(attempt.tool_blocks()):
                 if id(block) not in self.owned:
@@ -87,7 +89,9 @@ class _Identities:
         if block is None:
             return False
         chunks = [self.chunk(position) for position in block.deltas]
-        ended = [as_record(self.chunk(position).get("block")) or {} for position in block.ends]
+        ended = [
+            closed for position in block.ends if (closed := as_record(self.chunk(position).get("block")))
+        ]
         lacking = any(accept(chunk.get("id")) is None for chunk in (*chunks, *ended))
         return lacking or any(
             "name" in chunk and accept(chunk["name"]) is None for chunk in (*chunks, *ended)
@@ -107,7 +111,11 @@ class _Identities:
                 current = current[key]
         if current == found.value:
             return
-        row.put(path, found.value)
+        try:
+            row.put(path, found.value)
+        except EditError:
+            self.draft.blocked.append(f"seq {position}: no place for the identity of its call")
+            return
         why = {
             "recorded": "as its own records have it",
             "recovered": "as its stream or its other records have it",
@@ -145,7 +153,9 @@ class _Identities:
             if name is not None and "name" in chunk and accept(chunk["name"]) is None:
                 self.write(position, (*base, "name"), name, "delta-name-empty")
         for position in block.ends:
-            closed = as_record(self.chunk(position).get("block")) or {}
+            closed = as_record(self.chunk(position).get("block"))
+            if closed is None:
+                continue
             if accept(closed.get("id")) is None:
                 self.write(position, ("data", "chunk", "block", "id"), identity, "end-id-empty")
             if name is not None and accept(closed.get("name")) is None:
@@ -203,10 +213,10 @@ class _Identities:
             self.draft.losses.append(1 << 62)
         for position, places in blocks.items():
             self.empty_message(position, places, gone)
-        self.draft.replace_events(
-            gone, "call-unnamed", "a call that was never named is not kept in the history"
+        self.draft.replace_events(gone, "call-unnamed", "what was never named is not kept in the history")
+        self.draft.lost.append(
+            f"{len(self.unnamed)} call(s) or result(s) that no record names, kept in quarantine"
         )
-        self.draft.lost.append(f"{len(self.unnamed)} call(s) that no record ever named, kept in quarantine")
 
     def empty_message(self, position: int, places: list[int], gone: set[int]) -> None:
         """Take the blocks out of a message, and their seqs out of what it cites."""
