@@ -7,7 +7,6 @@ from typing import Any, Protocol
 
 from deltafold.errors import MalformedToolCall
 
-
 _DEPTH = 1_000_000
 """The status has already said that the nesting is within the limits."""
 
@@ -16,15 +15,15 @@ class CallLike(Protocol):
     """The members of a ToolCall, of whichever engine, that are read here."""
 
     @property
-    def choice(self) -> int: ...  # noqa: D102
+    def choice(self) -> int: ...
     @property
-    def position(self) -> int: ...  # noqa: D102
+    def position(self) -> int: ...
     @property
-    def arguments(self) -> str: ...  # noqa: D102
+    def arguments(self) -> str: ...
     @property
-    def kind(self) -> str: ...  # noqa: D102
+    def kind(self) -> str: ...
     @property
-    def status(self) -> str: ...  # noqa: D102
+    def status(self) -> str: ...
 
 
 def parse(call: CallLike) -> dict[str, Any]:
@@ -69,8 +68,6 @@ def partial(text: str) -> Any:  # noqa: ANN401
     from deltafold.reference.partial import certain_value  # noqa: PLC0415
 
     return certain_value(text)
-
-
 
 
 def integer(text: str) -> int:

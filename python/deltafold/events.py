@@ -15,20 +15,22 @@ _FOR_PEOPLE = frozenset({"detail"})
 """Members that never count in a comparison (Q1)."""
 
 
-def _compared(value: object) -> list[str]:
-    return [name for name in type(value).__match_args__ if name not in _FOR_PEOPLE]  # type: ignore[attr-defined]
+def compared_names(value: object) -> list[str]:
+    """Give the names of the members that count in a comparison."""
+    names: tuple[str, ...] = getattr(type(value), "__match_args__", ())
+    return [name for name in names if name not in _FOR_PEOPLE]
 
 
 def equal(value: object, other: object) -> bool:
-    """Compare a value with one of the same name and members, of whichever engine."""
+    """Compare a value with one of the same class name and members, of whichever engine."""
     if type(other) is not type(value) and type(other).__name__ != type(value).__name__:
-        return NotImplemented
-    return all(getattr(value, name) == getattr(other, name, _MISSING) for name in _compared(value))
+        return False
+    return all(getattr(value, name) == getattr(other, name, _MISSING) for name in compared_names(value))
 
 
 def hashed(value: object) -> int:
     """Hash what is compared; a value with a dict in it is not hashable."""
-    return hash((type(value).__name__, *(getattr(value, name) for name in _compared(value))))
+    return hash((type(value).__name__, *(getattr(value, name) for name in compared_names(value))))
 
 
 class ByValue:

@@ -41,7 +41,9 @@ class Oversize(ValueError):  # noqa: N818
     def error(self, frame: int) -> LimitError:
         """Give the error for users."""
         what = "one line" if self.kind == "line" else "the data of one event"
-        return LimitError(f"more than {self.allowed} bytes in {what}", kind=self.kind, frame=frame, offset=self.offset)
+        return LimitError(
+            f"more than {self.allowed} bytes in {what}", kind=self.kind, frame=frame, offset=self.offset
+        )
 
 
 def decode(raw: bytes) -> tuple[str, bool]:
@@ -179,7 +181,7 @@ class LineReader:
 class DataBuffer:
     """The `data` lines of one event (S4), limited (S8)."""
 
-    __slots__ = ("_length", "_lines", "_limit")
+    __slots__ = ("_length", "_limit", "_lines")
 
     def __init__(self, limit: int) -> None:
         """Begin without a line."""

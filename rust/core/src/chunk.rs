@@ -4,6 +4,7 @@
 use crate::completion::CallKind;
 use crate::json::tape::{Kind, Node};
 use crate::quirk::QuirkKind;
+use crate::template::Text;
 
 /// A text in a payload. In a learnt template the payload at hand may have its parts shifted: `before` and `upto` count the
 /// holes before the start and the end, `hole` is the hole that the span is, if it is one.
@@ -39,15 +40,17 @@ pub(crate) struct View<'a> {
     pub(crate) bytes: &'a [u8],
     /// By how much everything behind the first n holes is shifted.
     pub(crate) shifts: &'a [i64],
-    /// The flags of the texts in the holes.
-    pub(crate) flags: &'a [u8],
+    /// The texts in the holes.
+    pub(crate) holes: &'a [Text],
+    /// Texts that were decoded on the way.
+    pub(crate) decoded: &'a [u8],
 }
 
 impl<'a> View<'a> {
     /// The payload that the operations were read from itself.
     #[inline]
     pub(crate) const fn plain(bytes: &'a [u8]) -> Self {
-        Self { bytes, shifts: &[0], flags: &[] }
+        Self { bytes, shifts: &[0], holes: &[], decoded: &[] }
     }
 
     #[inline]
@@ -61,11 +64,14 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The raw text of a string and its flags.
+    /// The raw text of a string and its flags; what was decoded on the way is plain text by now.
     #[inline]
     pub(crate) fn text(&self, span: Span) -> (&'a [u8], u8) {
-        let flags = self.flags.get(usize::from(span.hole)).copied().unwrap_or(span.flags);
-        (self.raw(span), flags)
+        match self.holes.get(usize::from(span.hole)) {
+            Some(&Text::Decoded(start, end)) => (self.decoded.get(start as usize..end as usize).unwrap_or_default(), 0),
+            Some(&Text::Raw(flags)) => (self.raw(span), flags),
+            None => (self.raw(span), span.flags),
+        }
     }
 }
 
@@ -92,8 +98,8 @@ pub(crate) enum Ident {
 pub(crate) enum Index {
     Missing,
     Given(i64),
-    /// A hole in a template, which holds an integer.
-    Hole(Span),
+    /// A number in the payload that is an integer of 64 bits.
+    At(Span),
 }
 
 /// What a delta brings to a call's arguments (A1, A2).

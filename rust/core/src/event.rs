@@ -6,19 +6,31 @@ use crate::chunk::TextKind;
 use crate::completion::ToolCall;
 use crate::json::Value;
 
+/// A fragment of a text, in UTF-8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fragment<'a>(pub &'a [u8]);
+
+impl<'a> Fragment<'a> {
+    /// The fragment as a string.
+    #[must_use]
+    pub fn text(self) -> std::borrow::Cow<'a, str> {
+        String::from_utf8_lossy(self.0)
+    }
+}
+
 /// An event, with its texts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event<'a> {
     /// A fragment of content.
-    TextDelta(i64, &'a str),
+    TextDelta(i64, Fragment<'a>),
     /// A fragment of reasoning.
-    ReasoningDelta(i64, &'a str),
+    ReasoningDelta(i64, Fragment<'a>),
     /// A fragment of a refusal.
-    RefusalDelta(i64, &'a str),
+    RefusalDelta(i64, Fragment<'a>),
     /// A call's identity is known: choice, position, id, name.
     ToolCallStart(i64, usize, &'a str, &'a str),
     /// A fragment of a call's arguments: choice, position, text.
-    ToolCallDelta(i64, usize, &'a str),
+    ToolCallDelta(i64, usize, Fragment<'a>),
     /// A call has ended.
     ToolCallEnd(i64, usize, &'a Arc<ToolCall>),
     /// A choice's finish reason.

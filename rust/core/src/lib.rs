@@ -15,11 +15,12 @@ mod policy;
 mod quirk;
 mod sse;
 mod stream;
+mod template;
 mod wire;
 
 pub use completion::{CallKind, Choice, Completion, End, Extra, IdSource, Status, ToolCall, Wire};
 pub use error::{Error, ErrorClass, ErrorKind, Provider};
-pub use event::Event;
+pub use event::{Event, Fragment};
 pub use json::{Value, parse};
 pub use policy::{Identity, Limits, Malformed, MissingId, Policy, SharedIndex};
 pub use quirk::{Quirk, QuirkKind};

@@ -162,17 +162,20 @@ impl Usage {
 /// The Python object of an event.
 pub(crate) fn to_python(py: Python<'_>, event: &core::Event<'_>, depth: usize) -> PyResult<Py<PyAny>> {
     let string = |text: &str| PyString::new(py, text).unbind();
+    let fragment = |fragment: core::Fragment<'_>| PyString::from_bytes(py, fragment.0).map(Bound::unbind);
     Ok(match *event {
-        core::Event::TextDelta(choice, text) => value(py, TextDelta { choice, text: string(text) })?.into_any(),
+        core::Event::TextDelta(choice, text) => value(py, TextDelta { choice, text: fragment(text)? })?.into_any(),
         core::Event::ReasoningDelta(choice, text) => {
-            value(py, ReasoningDelta { choice, text: string(text) })?.into_any()
+            value(py, ReasoningDelta { choice, text: fragment(text)? })?.into_any()
         }
-        core::Event::RefusalDelta(choice, text) => value(py, RefusalDelta { choice, text: string(text) })?.into_any(),
+        core::Event::RefusalDelta(choice, text) => {
+            value(py, RefusalDelta { choice, text: fragment(text)? })?.into_any()
+        }
         core::Event::ToolCallStart(choice, call, id, name) => {
             value(py, ToolCallStart { choice, call, id: string(id), name: string(name) })?.into_any()
         }
         core::Event::ToolCallDelta(choice, call, text) => {
-            value(py, ToolCallDelta { choice, call, arguments: string(text) })?.into_any()
+            value(py, ToolCallDelta { choice, call, arguments: fragment(text)? })?.into_any()
         }
         core::Event::ToolCallEnd(choice, call, tool_call) => {
             let tool_call = value(py, ToolCall::of(tool_call.clone(), depth))?;

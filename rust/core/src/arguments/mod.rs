@@ -15,14 +15,14 @@ pub(crate) fn begins_anew(arguments: &str) -> bool {
 }
 
 /// The status of a named call whose arguments are `text` and have been looked at by `scanner` (A4).
-pub(crate) fn status(scanner: &mut Scanner, text: &str, kind: CallKind, proven: bool, depth: usize) -> Status {
+pub(crate) fn status(scanner: &mut Scanner, text: &[u8], kind: CallKind, proven: bool, depth: usize) -> Status {
     if !proven {
         return Status::Truncated;
     }
     if kind == CallKind::Custom || text.is_empty() {
         return Status::Complete;
     }
-    match scanner.advance(text.as_bytes(), depth) {
+    match scanner.advance(text, depth) {
         Progress::Dead => Status::Invalid,
         Progress::Prefix => Status::Truncated,
         Progress::Complete if scanner.is_usable_object() => Status::Complete,

@@ -178,23 +178,31 @@ impl Scanner {
         state
     }
 
+    /// Passes the plain part of a string, simple escapes included. The text is UTF-8 already.
     fn text(&mut self, text: &[u8]) {
-        let run = scan::plain_run(text, self.at);
-        if run > self.at {
-            self.partner(false);
-        }
-        self.at = run;
-        match text.get(run) {
-            None => return,
-            Some(b'"') => {
+        loop {
+            let run = scan::text_run(text, self.at);
+            if run > self.at {
                 self.partner(false);
-                self.state = if self.in_name { State::Colon } else { State::After };
             }
-            Some(b'\\') => self.state = State::Escape,
-            Some(0x80..) => self.partner(false),
-            Some(_) => self.state = State::Dead,
+            self.at = run;
+            match (text.get(run), text.get(run + 1)) {
+                (None, _) => return,
+                (Some(b'"'), _) => {
+                    self.partner(false);
+                    self.state = if self.in_name { State::Colon } else { State::After };
+                }
+                (Some(b'\\'), Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')) => {
+                    self.partner(false);
+                    self.at += 2;
+                    continue;
+                }
+                (Some(b'\\'), _) => self.state = State::Escape,
+                (Some(_), _) => self.state = State::Dead,
+            }
+            self.at += 1;
+            return;
         }
-        self.at += 1;
     }
 
     fn escape(&mut self, byte: u8) {

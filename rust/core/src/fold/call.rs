@@ -14,7 +14,8 @@ pub(crate) struct Call {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) kind: CallKind,
-    pub(crate) arguments: String,
+    /// UTF-8; it is known to be when it is appended.
+    pub(crate) arguments: Vec<u8>,
     pub(crate) joiner: Joiner,
     /// What the arguments are, looked at only by calls that ask (I2).
     pub(crate) scanner: Option<Box<Scanner>>,
@@ -39,7 +40,7 @@ impl Call {
     }
 
     fn scan(&mut self, depth: usize) -> Progress {
-        self.scanner.get_or_insert_default().advance(self.arguments.as_bytes(), depth)
+        self.scanner.get_or_insert_default().advance(&self.arguments, depth)
     }
 
     /// The scanner, for the status at the end.
@@ -54,7 +55,7 @@ impl Call {
     }
 
     /// The arguments, wherever they are now.
-    pub(crate) fn arguments(&self) -> &str {
-        self.ended.as_ref().map_or(&self.arguments, |call| &call.arguments)
+    pub(crate) fn arguments(&self) -> &[u8] {
+        self.ended.as_ref().map_or(&self.arguments, |call| call.arguments.as_bytes())
     }
 }

@@ -11,7 +11,8 @@ use crate::json::text::Joiner;
 /// A text that grows by fragments.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Text {
-    pub(crate) text: String,
+    /// UTF-8; it is known to be when it is appended.
+    pub(crate) text: Vec<u8>,
     pub(crate) joiner: Joiner,
 }
 

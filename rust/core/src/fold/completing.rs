@@ -7,6 +7,7 @@ use super::choice::{Choice, Text};
 use super::ending::{Ending, synthesizes, tool_call};
 use crate::completion::{self, Completion, End, ToolCall, Wire};
 use crate::error::Error;
+use crate::json::text::owned;
 use crate::json::{self, Value};
 
 impl Fold {
@@ -55,7 +56,7 @@ fn result(choice: &mut Choice, ending: Ending, last: bool, depth: usize) -> comp
     let tool_calls = calls(choice, ending, depth);
     let text = |text: &mut Text| {
         let text = if last { std::mem::take(&mut text.text) } else { text.text.clone() };
-        Some(text).filter(|text| !text.is_empty())
+        Some(owned(text)).filter(|text| !text.is_empty())
     };
     let rest = choice.rest.as_deref().cloned().unwrap_or_default();
     completion::Choice {
@@ -78,7 +79,7 @@ fn calls(choice: &Choice, ending: Ending, depth: usize) -> Vec<Arc<ToolCall>> {
         .map(|(position, call)| {
             call.ended.clone().unwrap_or_else(|| {
                 let mut result = tool_call(choice, position, call, ending, depth);
-                result.arguments.clone_from(&call.arguments);
+                result.arguments = owned(call.arguments.clone());
                 result.extra.clone_from(&call.extra);
                 Arc::new(result)
             })

@@ -94,20 +94,44 @@ impl Fold {
         let index = match delta.index {
             Index::Given(index) => Some(index),
             Index::Missing => None,
-            Index::Hole(span) => integer(view.raw(span)),
+            Index::At(span) => integer(view.raw(span)),
         };
-        let slot = self.current;
-        if let (Some(index), Ident::Absent, Ident::Absent) = (index, delta.id, delta.name) {
-            // I4g, what most deltas are: no id, no name, a bound index.
-            let bound = self.choices.get(slot).and_then(|choice| choice.bound.get(&index));
-            if let Some(binding) = bound {
-                let call = binding.call;
-                self.call = Some(call);
-                self.set_kind(call, delta.kind);
-                return self.take_arguments(slot, call, delta.arguments, view);
+        if let (Some(index), Ident::Absent, Ident::Absent, Arguments::Text(span)) =
+            (index, delta.id, delta.name, delta.arguments)
+        {
+            if let Some(result) = self.fragment(index, delta.kind, span, view) {
+                return result;
             }
         }
         self.identified(delta, index, view)
+    }
+
+    /// I4g, what most deltas are: no id, no name, a bound index, text. None where the index is not bound.
+    #[inline]
+    fn fragment(&mut self, index: i64, kind: CallKind, span: Span, view: &View<'_>) -> Option<Result<(), Error>> {
+        let slot = self.current;
+        let choice = self.choices.get_mut(slot)?;
+        let position = choice.bound.get(&index)?.call;
+        let call = choice.calls.get_mut(position)?;
+        self.call = Some(position);
+        if call.name.is_empty() && call.arguments.is_empty() {
+            call.kind = kind;
+        }
+        let (raw, flags) = view.text(span);
+        let start = call.arguments.len();
+        call.joiner.append(raw, flags, &mut call.arguments);
+        let end = call.arguments.len();
+        if call.joiner.lone > 0 || self.weight + (end - start) > self.limits.text {
+            return Some(self.settle(slot, position, start));
+        }
+        self.weight += end - start;
+        if call.started {
+            let shown = std::mem::replace(&mut call.shown, end);
+            self.events.arguments(slot, position, shown, end);
+        } else {
+            self.show(slot, position);
+        }
+        Some(Ok(()))
     }
 
     /// The same for a delta that brings identity, or whose call has yet to be found.
@@ -192,13 +216,13 @@ impl Fold {
             }
         }
         if let Some(kind) = route.quirk {
-            self.quirk(kind, call, || Self::fragment(delta, view));
+            self.quirk(kind, call, || Self::brought(delta, view));
         }
         Ok(call)
     }
 
     /// The text that a delta brings, for a report.
-    fn fragment(delta: &CallDelta, view: &View<'_>) -> String {
+    fn brought(delta: &CallDelta, view: &View<'_>) -> String {
         match delta.arguments {
             Arguments::Absent => String::new(),
             Arguments::Text(span) | Arguments::Source(span) => lossy(view.raw(span)).into_owned(),
@@ -337,22 +361,29 @@ impl Fold {
     pub(crate) fn append_source(&mut self, slot: usize, call: usize, source: &str) -> Result<(), Error> {
         self.append_arguments(slot, call, |joiner, text| {
             joiner.flush(text);
-            text.push_str(source);
+            text.extend_from_slice(source.as_bytes());
         })
     }
 
-    #[inline]
     fn append_arguments(
         &mut self,
         slot: usize,
         call: usize,
-        append: impl FnOnce(&mut Joiner, &mut String),
+        append: impl FnOnce(&mut Joiner, &mut Vec<u8>),
     ) -> Result<(), Error> {
         let Some(target) = self.choices.get_mut(slot).and_then(|choice| choice.calls.get_mut(call)) else {
             return Ok(());
         };
         let start = target.arguments.len();
         append(&mut target.joiner, &mut target.arguments);
+        self.settle(slot, call, start)
+    }
+
+    /// What was appended to a call's arguments behind `start` counts against the limit; beyond it, it is taken back.
+    fn settle(&mut self, slot: usize, call: usize, start: usize) -> Result<(), Error> {
+        let Some(target) = self.choices.get_mut(slot).and_then(|choice| choice.calls.get_mut(call)) else {
+            return Ok(());
+        };
         let added = target.arguments.len() - start;
         let lone = std::mem::take(&mut target.joiner.lone);
         if let Err(error) = self.charge(added) {
@@ -361,10 +392,9 @@ impl Fold {
             }
             return Err(error);
         }
-        if lone > 0 {
-            let place = Place { call: Some(call), ..self.place() };
-            report_lone(&mut self.quirks, lone, place);
-        }
+        let place = Place { call: Some(call), ..self.place() };
+        report_lone(&mut self.quirks, lone, place);
+        self.show(slot, call);
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use crate::chunk::TextKind;
 use crate::completion::{CallKind, End, IdSource, Status, ToolCall};
 use crate::error::{Error, ErrorKind};
 use crate::event::Record;
+use crate::json::text::owned;
 use crate::policy::{MissingId, Policy};
 use crate::quirk::{Place, QuirkKind};
 
@@ -156,7 +157,7 @@ impl Fold {
             self.quirks.report(QuirkKind::SyntheticId, place, || result.id.clone());
         }
         if let Some(call) = self.call_mut(position) {
-            result.arguments = std::mem::take(&mut call.arguments);
+            result.arguments = owned(std::mem::take(&mut call.arguments));
             result.extra = std::mem::take(&mut call.extra);
         }
         if result.kind != CallKind::Custom && result.status != Status::Complete {
@@ -187,7 +188,7 @@ impl Fold {
             !earlier.dropped
                 && earlier.id == call.id
                 && earlier.name == call.name
-                && earlier.arguments() == call.arguments
+                && earlier.arguments() == call.arguments()
         });
         let id = call.id.clone();
         if let Some(call) = self.call_mut(position) {

@@ -10,7 +10,7 @@ mod extras;
 use crate::chunk::{Op, Span, TextKind, View};
 use crate::completion::Extra;
 use crate::error::{Error, ErrorKind};
-use crate::event::{Event, EventLog, Record};
+use crate::event::{Event, EventLog, Fragment, Record};
 use crate::json::Value;
 use crate::json::text::decode;
 use crate::policy::{Limits, Policy};
@@ -37,13 +37,15 @@ pub(crate) struct Fold {
     usage_aside: bool,
     pub(crate) blocks: Vec<Value>,
     kept: Vec<extras::Kept>,
+    /// The number of what the last chunk said once and for all; 0 where it is not known.
+    pub(crate) header: u64,
     pub(crate) extra: Extra,
     /// What came behind the finish reason in this entry was reported (E1).
     late_noted: bool,
     /// Calls opened in all.
     opened: usize,
     /// What is kept weighs this much against the limit on text (S8).
-    weight: usize,
+    pub(crate) weight: usize,
     /// The marker came.
     pub(crate) done: bool,
 }
@@ -180,11 +182,15 @@ impl Fold {
             Record::Text { kind, choice: slot, start, end } => {
                 let choice = choice(*slot)?;
                 match kind {
-                    TextKind::Content => Event::TextDelta(choice.index, choice.content.text.get(*start..*end)?),
-                    TextKind::Reasoning => {
-                        Event::ReasoningDelta(choice.index, choice.reasoning.text.get(*start..*end)?)
+                    TextKind::Content => {
+                        Event::TextDelta(choice.index, Fragment(choice.content.text.get(*start..*end)?))
                     }
-                    TextKind::Refusal => Event::RefusalDelta(choice.index, choice.refusal.text.get(*start..*end)?),
+                    TextKind::Reasoning => {
+                        Event::ReasoningDelta(choice.index, Fragment(choice.reasoning.text.get(*start..*end)?))
+                    }
+                    TextKind::Refusal => {
+                        Event::RefusalDelta(choice.index, Fragment(choice.refusal.text.get(*start..*end)?))
+                    }
                 }
             }
             Record::Start { choice: slot, call } => {
@@ -199,7 +205,7 @@ impl Fold {
             }
             Record::Arguments { choice: slot, call, start, end } => {
                 let text = choice(*slot)?.calls.get(*call)?.arguments().get(*start..*end)?;
-                Event::ToolCallDelta(choice(*slot)?.index, *call, text)
+                Event::ToolCallDelta(choice(*slot)?.index, *call, Fragment(text))
             }
             Record::End { choice: slot, call } => {
                 Event::ToolCallEnd(choice(*slot)?.index, *call, choice(*slot)?.calls.get(*call)?.ended.as_ref()?)

@@ -43,6 +43,31 @@ pub(crate) fn plain_run(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
+/// The high bit of each byte that is a quote, a backslash or a control character; see [`special`].
+#[inline]
+fn ending(word: u64) -> u64 {
+    let quote = word ^ (LOW * 0x22);
+    let slash = word ^ (LOW * 0x5c);
+    let control = word.wrapping_sub(LOW * 0x20) & !word;
+    ((quote.wrapping_sub(LOW) & !quote) | (slash.wrapping_sub(LOW) & !slash) | control) & HIGH
+}
+
+/// The first position from `at` on of a quote, a backslash or a control character, or the end of `bytes`.
+#[inline]
+pub(crate) fn text_run(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let marks = ending(u64::from_le_bytes(*chunk));
+        if marks != 0 {
+            return at + (marks.trailing_zeros() >> 3) as usize;
+        }
+        at += 8;
+    }
+    while bytes.get(at).is_some_and(|&byte| byte != b'"' && byte != b'\\' && byte >= 0x20) {
+        at += 1;
+    }
+    at
+}
+
 /// The width of the UTF-8 character at `at`, a byte of 0x80 or above; 0 where it is not one.
 #[inline]
 pub(crate) fn utf8_width(bytes: &[u8], at: usize) -> usize {
@@ -74,15 +99,81 @@ pub(crate) fn string(bytes: &[u8], mut at: usize) -> Result<(usize, u8), usize> 
                 at += escape_width(bytes, at).ok_or(at)?;
             }
             Some(0x80..) => {
-                let width = utf8_width(bytes, at);
-                if width == 0 {
-                    flags |= flag::INVALID;
+                while bytes.get(at).is_some_and(|&byte| byte >= 0x80) {
+                    let width = utf8_width(bytes, at);
+                    if width == 0 {
+                        flags |= flag::INVALID;
+                    }
+                    at += width.max(1);
                 }
-                at += width.max(1);
             }
             _ => return Err(at),
         }
     }
+}
+
+/// As [`string`], for a text that is to be appended: where it holds simple escapes only, it is decoded behind what is in
+/// `out` and `None` stands for its flags.
+#[inline]
+pub(crate) fn text(bytes: &[u8], start: usize, out: &mut Vec<u8>) -> Result<(usize, Option<u8>), usize> {
+    let run = plain_run(bytes, start);
+    if bytes.get(run) == Some(&b'"') {
+        return Ok((run, Some(0)));
+    }
+    let length = out.len();
+    if let Some(end) = decode_simple(bytes, start, out) {
+        return Ok((end, None));
+    }
+    out.truncate(length);
+    string(bytes, run).map(|(end, flags)| (end, Some(flags)))
+}
+
+/// Decodes a string of plain text and simple escapes behind what is in `out`; gives the position of its closing quote.
+fn decode_simple(bytes: &[u8], mut at: usize, out: &mut Vec<u8>) -> Option<usize> {
+    loop {
+        while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+            out.extend_from_slice(chunk);
+            let marks = special(u64::from_le_bytes(*chunk));
+            if marks != 0 {
+                let plain = (marks.trailing_zeros() >> 3) as usize;
+                out.truncate(out.len() + plain - 8);
+                at += plain;
+                break;
+            }
+            at += 8;
+        }
+        match *bytes.get(at)? {
+            b'"' => return Some(at),
+            b'\\' => {
+                out.push(simple_escape(*bytes.get(at + 1)?)?);
+                at += 2;
+            }
+            0x80.. => {
+                let width = utf8_width(bytes, at);
+                out.extend_from_slice(bytes.get(at..at + width).filter(|wide| !wide.is_empty())?);
+                at += width;
+            }
+            0x20.. if bytes.len() - at < 8 => {
+                out.push(*bytes.get(at)?);
+                at += 1;
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// What an escape of one letter stands for.
+#[inline]
+pub(crate) const fn simple_escape(letter: u8) -> Option<u8> {
+    Some(match letter {
+        b'"' | b'\\' | b'/' => letter,
+        b'b' => 0x08,
+        b'f' => 0x0c,
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        _ => return None,
+    })
 }
 
 /// The width of the escape at `at`, where a backslash stands.

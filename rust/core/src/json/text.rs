@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::scan::flag;
+use super::scan::{flag, simple_escape};
 
 /// A decoder of one text that may come in fragments: it holds back a high surrogate at the end of a fragment.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,62 +16,50 @@ pub(crate) struct Joiner {
 impl Joiner {
     /// Appends the fragment `raw`, what stands between the quotes of a valid JSON string, to `text`.
     #[inline]
-    pub(crate) fn append(&mut self, raw: &[u8], flags: u8, text: &mut String) {
-        if raw.is_empty() {
-            return;
-        }
+    pub(crate) fn append(&mut self, raw: &[u8], flags: u8, text: &mut Vec<u8>) {
         if flags == 0 && self.high == 0 {
-            if let Ok(plain) = std::str::from_utf8(raw) {
-                text.push_str(plain);
-                return;
-            }
+            text.extend_from_slice(raw);
+        } else if flags & flag::INVALID == 0 {
+            self.append_escaped(raw, text);
+        } else {
+            self.append_escaped(lossy(raw).as_bytes(), text);
         }
-        self.append_escaped(raw, text);
     }
 
-    fn append_escaped(&mut self, raw: &[u8], text: &mut String) {
-        let mut rest = raw;
-        while !rest.is_empty() {
-            let run = rest.iter().position(|&byte| byte == b'\\').unwrap_or(rest.len());
-            let (plain, escaped) = rest.split_at(run);
-            if !plain.is_empty() {
+    fn append_escaped(&mut self, mut rest: &[u8], text: &mut Vec<u8>) {
+        text.reserve(rest.len());
+        loop {
+            let run = slash(rest);
+            if run > 0 {
                 self.flush(text);
-                text.push_str(&lossy(plain));
+                text.extend_from_slice(rest.get(..run).unwrap_or_default());
             }
-            rest = self.escape(escaped, text);
+            let Some(escape) = rest.get(run + 1..).filter(|escape| !escape.is_empty()) else { return };
+            rest = self.escape(escape, text);
         }
     }
 
-    /// Decodes the escape at the start of `escaped`, if any; gives what follows it.
+    /// Decodes the escape whose backslash stands before `escape`; gives what follows it.
     #[inline]
-    fn escape<'a>(&mut self, escaped: &'a [u8], text: &mut String) -> &'a [u8] {
-        let Some((&letter, rest)) = escaped.get(1..).and_then(<[u8]>::split_first) else {
-            return &[];
-        };
-        let plain = match letter {
-            b'u' => {
-                let digits = rest.get(..4).and_then(|digits| std::str::from_utf8(digits).ok());
-                self.unit(digits.and_then(|digits| u16::from_str_radix(digits, 16).ok()).unwrap_or(0xfffd), text);
-                return rest.get(4..).unwrap_or_default();
-            }
-            b'b' => '\u{8}',
-            b'f' => '\u{c}',
-            b'n' => '\n',
-            b'r' => '\r',
-            b't' => '\t',
-            other => other as char,
-        };
+    fn escape<'a>(&mut self, escape: &'a [u8], text: &mut Vec<u8>) -> &'a [u8] {
+        let Some(&letter) = escape.first() else { return &[] };
+        if letter == b'u' {
+            let digits = escape.get(1..5).and_then(|digits| std::str::from_utf8(digits).ok());
+            self.unit(digits.and_then(|digits| u16::from_str_radix(digits, 16).ok()).unwrap_or(0xfffd), text);
+            return escape.get(5..).unwrap_or_default();
+        }
+        let plain = simple_escape(letter).unwrap_or(letter);
         self.flush(text);
         text.push(plain);
-        rest
+        escape.get(1..).unwrap_or_default()
     }
 
     /// Appends one UTF-16 code unit.
-    fn unit(&mut self, unit: u16, text: &mut String) {
+    fn unit(&mut self, unit: u16, text: &mut Vec<u8>) {
         if self.high != 0 && (0xdc00..0xe000).contains(&unit) {
             let pair = 0x1_0000 + ((u32::from(self.high) - 0xd800) << 10) + (u32::from(unit) - 0xdc00);
             self.high = 0;
-            text.push(char::from_u32(pair).unwrap_or(char::REPLACEMENT_CHARACTER));
+            push(char::from_u32(pair).unwrap_or(char::REPLACEMENT_CHARACTER), text);
             return;
         }
         self.flush(text);
@@ -79,21 +67,46 @@ impl Joiner {
             0xd800..0xdc00 => self.high = unit,
             0xdc00..0xe000 => {
                 self.lone += 1;
-                text.push(char::REPLACEMENT_CHARACTER);
+                push(char::REPLACEMENT_CHARACTER, text);
             }
-            _ => text.push(char::from_u32(u32::from(unit)).unwrap_or(char::REPLACEMENT_CHARACTER)),
+            _ => push(char::from_u32(u32::from(unit)).unwrap_or(char::REPLACEMENT_CHARACTER), text),
         }
     }
 
     /// The text goes on without the partner of what was held back, or ends: it becomes U+FFFD.
     #[inline]
-    pub(crate) fn flush(&mut self, text: &mut String) {
+    pub(crate) fn flush(&mut self, text: &mut Vec<u8>) {
         if self.high != 0 {
             self.high = 0;
             self.lone += 1;
-            text.push(char::REPLACEMENT_CHARACTER);
+            push(char::REPLACEMENT_CHARACTER, text);
         }
     }
+}
+
+fn push(character: char, text: &mut Vec<u8>) {
+    text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+}
+
+/// The position of the first backslash, or the length.
+#[inline]
+fn slash(text: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(chunk) = text.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let word = u64::from_le_bytes(*chunk) ^ 0x5c5c_5c5c_5c5c_5c5c;
+        let marks = word.wrapping_sub(0x0101_0101_0101_0101) & !word & 0x8080_8080_8080_8080;
+        if marks != 0 {
+            return at + (marks.trailing_zeros() >> 3) as usize;
+        }
+        at += 8;
+    }
+    let rest = text.get(at..).unwrap_or_default();
+    at + rest.iter().position(|&byte| byte == b'\\').unwrap_or(rest.len())
+}
+
+/// A text that is known to be UTF-8, as a string.
+pub(crate) fn owned(text: Vec<u8>) -> String {
+    String::from_utf8(text).unwrap_or_else(|error| lossy(error.as_bytes()).into_owned())
 }
 
 /// `bytes` as text, invalid UTF-8 as U+FFFD by the WHATWG rule (S6).
@@ -107,11 +120,11 @@ pub(crate) fn decode<'a>(raw: &'a [u8], flags: u8, lone: &mut u32) -> Cow<'a, st
         return lossy(raw);
     }
     let mut joiner = Joiner::default();
-    let mut text = String::with_capacity(raw.len());
+    let mut text = Vec::with_capacity(raw.len());
     joiner.append(raw, flags, &mut text);
     joiner.flush(&mut text);
     *lone += joiner.lone;
-    Cow::Owned(text)
+    Cow::Owned(owned(text))
 }
 
 /// A JSON source text without insignificant white space (A2); what stands in strings stays as sent.

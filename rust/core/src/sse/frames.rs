@@ -308,10 +308,10 @@ impl Frames {
             }
             Some(_) => {}
         }
+        self.first_line.get_or_insert(offset);
         if let Some(limit) = self.over_line_limit(line.len(), limits) {
             return Some(limit);
         }
-        self.first_line.get_or_insert(offset);
         let colon = line.iter().take(6).position(|&byte| byte == b':').unwrap_or(line.len());
         let (name, rest) = line.split_at(colon);
         let space = usize::from(rest.get(1) == Some(&b' '));

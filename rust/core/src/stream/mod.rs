@@ -1,6 +1,7 @@
 //! The assembler: bytes in, a completion out, whatever the cuts and whatever goes wrong (P, E, W1).
 
 mod ending;
+mod fast;
 mod payload;
 mod scratch;
 mod waiting;
@@ -83,6 +84,10 @@ pub struct Assembler {
     wire: Option<Wire>,
     malformed: Malformed,
     fast: bool,
+    /// The template recognised last.
+    template: usize,
+    /// Bytes that may still be looked at in vain, so that all work stays within twice the input (S7).
+    allowance: usize,
     /// Frames dispatched.
     frame: u64,
     /// Payloads of an undecided wire.
@@ -112,6 +117,8 @@ impl Assembler {
             wire: options.wire,
             malformed: options.malformed,
             fast: options.fast,
+            template: 0,
+            allowance: fast::ALLOWANCE,
             frame: 0,
             waiting: None,
             body: None,
@@ -175,7 +182,7 @@ impl Assembler {
     fn read(&mut self, input: &[u8], scratch: &mut Scratch) {
         let mut at = 0;
         while self.error.is_none() {
-            if false {
+            if self.fast && self.frames.is_fresh() && self.recognise(input, &mut at, scratch) {
                 continue;
             }
             let limits = self.fold.limits;

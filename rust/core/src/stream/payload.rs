@@ -50,6 +50,7 @@ impl Assembler {
                 self.report_invalid(payload);
                 self.report(QuirkKind::CommentAsData, "a comment");
             }
+            _ if self.fast && self.recognise_whole(payload, name, scratch)? => {}
             _ => return self.json(payload, name, offset, scratch),
         }
         Ok(())
@@ -148,6 +149,7 @@ impl Assembler {
             }
             Some(_) => {}
         }
+        self.fold.header = 0;
         let view = View::plain(payload);
         let mut result = Ok(());
         for op in &scratch.ops {
@@ -155,6 +157,9 @@ impl Assembler {
             if result.is_err() {
                 break;
             }
+        }
+        if self.fast && result.is_ok() {
+            self.learn(payload, scratch);
         }
         scratch.tape.shrink();
         result?;

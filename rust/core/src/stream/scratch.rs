@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use crate::chunk::Op;
 use crate::json::tape::Tape;
+use crate::template::Shelf;
 
 /// The room.
 #[derive(Debug, Default)]
@@ -11,6 +12,7 @@ pub(crate) struct Scratch {
     pub(crate) tape: Tape,
     pub(crate) ops: Vec<Op>,
     pub(crate) ignored: Vec<u32>,
+    pub(crate) shelf: Shelf,
 }
 
 thread_local! {

@@ -108,12 +108,7 @@ impl Reader<'_> {
         if node.kind != Kind::Number {
             return self.wrong_type("created");
         }
-        let is_zero = self
-            .slice(&node)
-            .iter()
-            .take_while(|&&byte| !matches!(byte, b'e' | b'E'))
-            .all(|byte| matches!(byte, b'0' | b'.' | b'-'));
-        if !is_zero {
+        if !is_zero(self.slice(&node)) {
             self.ops.push(Op::Created(Span::of(&node)));
         }
     }
@@ -164,7 +159,10 @@ impl Reader<'_> {
         }
         let index = match self.index(index, "choices[].index") {
             Index::Given(index) => index,
-            _ => 0,
+            Index::At(span) => {
+                integer(self.bytes.get(span.start as usize..span.end as usize).unwrap_or_default()).unwrap_or(0)
+            }
+            Index::Missing => 0,
         };
         self.ops.push(Op::Choice(index));
         self.kept(&kept);
@@ -384,9 +382,10 @@ impl Reader<'_> {
         };
         match digits {
             Some(index) => {
-                if node.kind == Kind::String {
-                    self.quirk(QuirkKind::IndexType, path);
+                if node.kind == Kind::Number {
+                    return Index::At(Span::of(&node));
                 }
+                self.quirk(QuirkKind::IndexType, path);
                 Index::Given(index)
             }
             None => {
@@ -453,10 +452,24 @@ fn keep<'a>(name: &[u8], kept: &'a mut [Option<u32>; KEPT.len()]) -> Option<&'a 
 }
 
 /// The integer `-?[0-9]+` of 64 bits that `digits` is.
+#[inline]
 pub(crate) fn integer(digits: &[u8]) -> Option<i64> {
+    if let [digit @ b'0'..=b'9'] = digits {
+        return Some(i64::from(digit - b'0'));
+    }
+    long_integer(digits)
+}
+
+fn long_integer(digits: &[u8]) -> Option<i64> {
     let unsigned = digits.strip_prefix(b"-").unwrap_or(digits);
     if unsigned.is_empty() || !unsigned.iter().all(u8::is_ascii_digit) {
         return None;
     }
     std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+/// Whether a number is zero.
+pub(crate) fn is_zero(number: &[u8]) -> bool {
+    let digits = number.iter().take_while(|&&byte| !matches!(byte, b'e' | b'E'));
+    digits.copied().all(|byte| matches!(byte, b'0' | b'.' | b'-'))
 }

@@ -1,0 +1,144 @@
+//! Recognising frames that differ from one seen before in a few values only. A template proves that a payload would be
+//! read as the same operations: what stands outside its holes equals, byte for byte, and in each hole stands a value of
+//! the kind that reading it needs. It never decides anything by itself.
+
+mod learn;
+mod shelf;
+
+pub(crate) use learn::Read;
+pub(crate) use shelf::{Found, Shelf};
+
+use crate::chunk::{Op, View};
+use crate::completion::Wire;
+use crate::json::scan::{self, flag};
+use crate::wire::openai_chat::{integer, is_zero};
+
+/// What may stand in a hole, so that the payload is still read the same way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hole {
+    /// A string that is not empty.
+    Filled,
+    /// Any string.
+    String,
+    /// Any number.
+    Number,
+    /// A number that is not zero.
+    NonZero,
+    /// An integer of 64 bits.
+    Integer,
+}
+
+/// A value that may be a hole: its place in the payload that the template was learnt from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leaf {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    pub(crate) kind: Hole,
+    /// It is a hole. The others are compared like everything else.
+    pub(crate) open: bool,
+}
+
+/// Holes of a template at most.
+pub(crate) const HOLES: usize = 24;
+
+/// How a payload differs from the one that its template was learnt from.
+#[derive(Debug, Default)]
+pub(crate) struct Marks {
+    shifts: [i64; HOLES + 1],
+    holes: [Text; HOLES],
+    decoded: Vec<u8>,
+}
+
+/// The text in a hole: its flags, or where it stands decoded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Text {
+    Raw(u8),
+    Decoded(u32, u32),
+}
+
+impl Default for Text {
+    fn default() -> Self {
+        Self::Raw(0)
+    }
+}
+
+impl Marks {
+    /// The payload, seen through the template's operations.
+    #[inline]
+    pub(crate) fn view<'a>(&'a self, bytes: &'a [u8]) -> View<'a> {
+        View { bytes, shifts: &self.shifts, holes: &self.holes, decoded: &self.decoded }
+    }
+}
+
+/// A payload that others are compared with.
+#[derive(Debug)]
+pub(crate) struct Template {
+    pub(crate) wire: Wire,
+    bytes: Box<[u8]>,
+    leaves: Vec<Leaf>,
+    /// The leaves that are open.
+    holes: Vec<Leaf>,
+    /// What the payload says.
+    pub(crate) ops: Vec<Op>,
+    /// The same without what a stream says once and for all.
+    pub(crate) body: Vec<Op>,
+    /// Equal for templates that say the same once and for all; 0 where that may vary.
+    pub(crate) header: u64,
+    /// The length of what stands outside the holes.
+    fixed: usize,
+    used: u64,
+    /// The template that was recognised after this one.
+    next: usize,
+}
+
+impl Template {
+    /// Compares a payload that `bytes` begins with; gives where it ends, or how far the comparison came.
+    #[inline]
+    fn compare(&self, bytes: &[u8], marks: &mut Marks) -> Result<usize, usize> {
+        let (mut at, mut done) = (0, 0);
+        marks.decoded.clear();
+        let slots = marks.shifts.iter_mut().skip(1).zip(&mut marks.holes);
+        for (hole, (shift, mark)) in self.holes.iter().zip(slots) {
+            let fixed = self.bytes.get(done..hole.start as usize).unwrap_or_default();
+            let from = at + fixed.len();
+            if bytes.get(at..from) != Some(fixed) {
+                return Err(from);
+            }
+            let (end, text) = value(bytes, from, hole.kind, &mut marks.decoded)?;
+            done = hole.end as usize;
+            at = end;
+            *shift = end as i64 - done as i64;
+            *mark = text;
+        }
+        let fixed = self.bytes.get(done..).unwrap_or_default();
+        let end = at + fixed.len();
+        if bytes.get(at..end) == Some(fixed) { Ok(end) } else { Err(end) }
+    }
+}
+
+/// Passes the value of a hole at `at`; gives where it ends and its text, or where it is not such a value.
+#[inline]
+fn value(bytes: &[u8], at: usize, kind: Hole, decoded: &mut Vec<u8>) -> Result<(usize, Text), usize> {
+    match kind {
+        Hole::Filled | Hole::String => {
+            let start = decoded.len();
+            let (end, flags) = scan::text(bytes, at, decoded)?;
+            let text = match flags {
+                Some(flags) if flags & flag::INVALID != 0 => return Err(end),
+                Some(flags) => Text::Raw(flags),
+                None => Text::Decoded(start as u32, decoded.len() as u32),
+            };
+            if end > at || kind == Hole::String { Ok((end, text)) } else { Err(end) }
+        }
+        Hole::Number | Hole::NonZero | Hole::Integer => {
+            let end = scan::number(bytes, at)?;
+            let number = bytes.get(at..end).unwrap_or_default();
+            let fits = match kind {
+                Hole::Integer => integer(number).is_some(),
+                Hole::NonZero => !is_zero(number),
+                _ => true,
+            };
+            if fits { Ok((end, Text::Raw(0))) } else { Err(end) }
+        }
+    }
+}
