@@ -112,6 +112,8 @@ class Call:
     """Later surface replacements of the result."""
     linked: list[int] = field(default_factory=list[int])
     """Records between call and result that cite the call's id."""
+    repeats: bool = False
+    """Whether this is only a second result of a call that has one."""
 
 
 @dataclass(slots=True)
@@ -259,10 +261,15 @@ class _Mapper:
             return
         chosen = self.result_call(position, event)
         if chosen is None:
-            chosen = Call()
+            chosen = Call(repeats=self.answered_before(event))
             self.map.calls.append(chosen)
         chosen.result = position
         self.by_result[position] = chosen
+
+    def answered_before(self, event: Record) -> bool:
+        """Tell whether a result cites a call of this step that has its result."""
+        sources = set(self.positions(event))
+        return any(call.call in sources for call in self.open if call.result is not None)
 
     def result_call(self, position: int, event: Record) -> Call | None:
         waiting = [call for call in self.open if call.result is None]

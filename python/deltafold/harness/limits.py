@@ -22,8 +22,6 @@ class Limits:
     """One line of that text."""
     values: int = 8_000_000
     """JSON values in one file, estimated by counting commas and opening brackets."""
-    events: int = 4_000_000
-    """Events after packed rows are expanded."""
     fill: int = 10_000
     """Missing seqs that a repair fills at one place."""
     frames: int = 1_000_000

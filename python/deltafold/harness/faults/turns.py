@@ -21,7 +21,9 @@ _STEP_STOPS: Final = ("step/end", "turn/end", "step/start", "turn/start", "user/
 def pair_faults(stream: Stream, calls: CallMap, facts: Facts) -> Iterator[Fault]:
     """Yield results that belong to no call and calls that a closed turn left open."""
     for call in calls.calls:
-        if call.result is not None and call.call is None and call.message is None:
+        if call.result is not None and call.repeats:
+            yield stream.at("result-repeated", "the call that it cites has a result already", call.result)
+        elif call.result is not None and call.call is None and call.message is None:
             yield stream.at("result-unpaired", "this result belongs to no call", call.result)
         elif call.result is not None and _named_elsewhere(call, facts):
             yield stream.at(
