@@ -45,11 +45,11 @@ class _Identities:
         self.owned: set[int] = set()
 
     def run(self) -> None:
-        for order, call in enumerate(self.calls.calls):
+        for call in self.calls.calls:
             if call.block is not None:
                 self.owned.add(id(call.block))
             if call.message is not None or call.call is not None:
-                self.one(call, order)
+                self.one(call)
             elif len(set(self.facts.result_ids(call))) != 1:
                 self.unnamed.append(call)
         for attempt in self.calls.attempts:
@@ -59,19 +59,24 @@ class _Identities:
         if self.unnamed:
             self.quarantine()
 
-    def one(self, call: Call, order: int) -> None:
+    def one(self, call: Call) -> None:
         name = self.facts.name(call)
         if name is None:
             self.unnamed.append(call)
             return
         if not self.poisoned(call, name):
             return
-        identity = self.facts.identity(call) or Found(mint(call.content_at or order, self.used), "minted")
+        identity = self.facts.identity(call) or Found(mint(self.place_of(call), self.used), "minted")
         self.block(call, identity, name)
         self.streamed(call.block, identity, name)
         self.recorded(call, identity, name)
         self.answered(call, identity)
         self.linked(call, identity)
+
+    def place_of(self, call: Call) -> int:
+        """Return the place of a call among the calls of its message."""
+        siblings = [other for other in self.calls.calls if other.message == call.message]
+        return siblings.index(call) if call.message is not None else 0
 
     def poisoned(self, call: Call, name: Found) -> bool:
         """Tell whether any record of a call lacks its identity or carries another one."""

@@ -223,12 +223,10 @@ class _Sequencer:
         self.append(row)
 
     def placed(self, row: Row) -> Record:
-        """Return the first event from here on that names its turn, as far as no boundary comes before it."""
-        first = row.events[0]
-        if first.get("type") != "user/message":
-            return first
+        """Return the first event from here on that names its turn: it proves what must stand before it."""
         events = [event for near in self.ahead for event in near.events]
-        return next((event for event in events if "turn" in (as_record(event.get("data")) or {})), first)
+        placed = (event for event in events if "turn" in (as_record(event.get("data")) or {}))
+        return next(placed, row.events[0])
 
     def fork(self, row: Row, first: int) -> None:
         draft = self.draft
