@@ -14,7 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-SMALL = replace(DEFAULT_LIMITS, file_bytes=1 << 20, plain_bytes=1 << 20, line_bytes=1 << 18, values=20_000, frames=50)
+SMALL = replace(
+    DEFAULT_LIMITS,
+    file_bytes=1 << 20,
+    plain_bytes=1 << 20,
+    line_bytes=1 << 18,
+    values=20_000,
+    events=5_000,
+    frames=50,
+)
 
 
 def _folder(base: Path) -> Path:
@@ -69,6 +77,15 @@ def many_frames(base: Path) -> Path:
     return path
 
 
+def many_events(base: Path) -> Path:
+    """One packed row of a hundred kilobytes that expands to thousands of events."""
+    path = _folder(base) / "session.jsonl"
+    row = {"type": "text-chunks", "seq0": 0, "time0": 1}
+    row["data"] = {"turn": 1, "step": 1, "index": 0, "dt": [0] * 6_999, "texts": [""] * 7_000}
+    path.write_bytes(Log().bytes() + dumps(row) + b"\n")
+    return path
+
+
 MAKERS: dict[str, Callable[[Path], Path]] = {
     "file-link": link,
     "file-not-regular": pipe,
@@ -77,6 +94,7 @@ MAKERS: dict[str, Callable[[Path], Path]] = {
     "line-too-long": long_line,
     "file-too-many-values": many_values,
     "file-too-many-frames": many_frames,
+    "file-too-many-events": many_events,
 }
-KINDS = [*MAKERS, "file-unreadable", "file-changing", "zstd-missing", "reader-refuses"]
+KINDS = [*MAKERS, "file-unreadable", "file-changing", "zstd-missing", "reader-refuses", "file-too-complex"]
 LIMITS: Limits = SMALL

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import resource
+import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,11 +15,16 @@ from deltafold.harness import document, source, zstd
 from deltafold.harness.check import Scan, check_place
 from deltafold.harness.layout import Place, decode_segment, encode_segment, index_root, log_path, place_of, project_key
 from deltafold.harness.limits import DEFAULT_LIMITS, RefusedError
-from deltafold.harness.model import reader
+from deltafold.harness.faults import find_faults
+from deltafold.harness.model import reader, surface
+from deltafold.harness.repair import draft
 from deltafold.harness.repair.draft import Options
 from deltafold.harness.repair.plan import make_plan
 from tests.harness import hostile, samples
-from tests.harness.samples import Log, plan_of
+from tests.harness.samples import LOOSE, Log, plan_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @pytest.mark.parametrize("kind", hostile.MAKERS)
@@ -175,6 +183,87 @@ def test_a_million_brackets_are_read_and_repaired() -> None:
     assert plan.status == "repairable"
     assert plan.data is not None
     assert deep in plan.data
+
+
+def test_replacements_that_search_too_long_a_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = Log()
+    log.turn(1)
+    seqs = [log.user("x") for _ in range(50)]
+    for seq in seqs:
+        message = {"content": [], "source": {"kind": "user"}, "role": "user", "id": "n"}
+        replaced = {"op": "replace", "start": seq, "end": seq}
+        log.add("user/message", message, sourceEventSeqs=[seq], surfaceOp=replaced)
+    path = log.write(tmp_path)
+    assert check_place(place_of(str(path))).answer == {"ok": {"events": 102, "last": "turn/end"}}
+    monkeypatch.setattr(surface, "DEFAULT_LIMITS", replace(DEFAULT_LIMITS, work=1000))
+    assert [fault.kind for fault in check_place(place_of(str(path))).faults] == ["file-too-complex"]
+
+
+def poisoned(turns: int, calls: int) -> bytes:
+    """A log of many turns with many poisoned calls in one message each, without any evidence but the stream."""
+    log = Log()
+    for turn in range(1, turns + 1):
+        log.turn(turn)
+        log.step(turn, 1)
+        places = range(calls)
+        sources = [
+            log.chunk(turn, 1, type="tool-call-delta", index=at, id=f"c{turn}-{at}", name="t", argumentsDelta="")
+            for at in places
+        ]
+        block = {"type": "tool-call", "id": "", "name": "", "arguments": ""}
+        log.assistant(turn, 1, [block] * calls, sources)
+        started = [log.call(turn, 1, "", "", "") for _ in places]
+        for call in started:
+            log.result(turn, 1, "", call)
+        log.end(turn, 1)
+    return log.bytes()
+
+
+def work_of(run: Callable[[], object]) -> int:
+    """Count the calls of Python functions that something makes."""
+    count = 0
+
+    def counted(_frame: object, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(counted)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_check_and_plan_are_linear() -> None:
+    """Twice the turns, or twice the calls of a message, is twice the work of a check; a plan is linear in the turns."""
+
+    def check(content: bytes) -> int:
+        opened = document.open_document(content, "none", DEFAULT_LIMITS)
+        return work_of(lambda: find_faults(opened, LOOSE, reader.answer(opened, LOOSE)))
+
+    turns, more_turns = poisoned(10, 4), poisoned(20, 4)
+    assert check(more_turns) <= 2.2 * check(turns) + 1000
+    assert check(poisoned(2, 80)) <= 2.2 * check(poisoned(2, 40)) + 1000
+    assert plan_of(more_turns).status == "repairable"
+    assert work_of(lambda: plan_of(more_turns)) <= 2.2 * work_of(lambda: plan_of(turns)) + 1000
+
+
+def test_a_line_that_wants_too_many_changes_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(draft, "_ROW_WORK", 10_000)
+    plan = plan_of(poisoned(1, 30))
+    assert (plan.status, plan.data) == ("needs-decision", None)
+    assert plan.reasons == ["more changes in one line than a repair makes"]
+
+
+def test_no_more_placeholders_than_the_limit() -> None:
+    log = Log()
+    for _ in range(30):
+        log.add("step/start", {"turn": 1, "step": 1})
+        log.seq += 500
+    plan = plan_of(log.bytes())
+    assert plan.status == "needs-decision"
+    assert "too many to fill" in plan.reasons[0]
 
 
 def test_text_is_split_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,6 +154,7 @@ class _Bounds:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.values = 0
+        self.events = 0
         self.plain = 0
 
     def text(self, size: int) -> int:
@@ -167,7 +168,11 @@ class _Bounds:
             raise RefusedError(
                 "line-too-long", f"a line of {len(line)} bytes, the limit is {self.limits.line_bytes}"
             )
-        self.values += 1 + line.count(b",") + line.count(b"[") + line.count(b"{")
+        commas = line.count(b",")
+        self.values += 1 + commas + line.count(b"[") + line.count(b"{")
+        self.events += commas // 2 if b'-chunks"' in line else 1
+        if self.events > self.limits.events:
+            raise RefusedError("file-too-many-events", f"more than {self.limits.events} events")
         if self.values > self.limits.values:
             raise RefusedError("file-too-many-values", f"more than {self.limits.values} JSON values")
 

@@ -121,11 +121,19 @@ def ids_in_use(calls: CallMap, facts: Facts) -> set[str]:
     return used
 
 
-def mint(position: int, used: set[str]) -> str:
-    """Synthesise an id by rule I10: `call-{position}`, with a number behind it where that is taken."""
-    candidate, turn = f"call-{position}", 1
-    while candidate in used:
-        turn += 1
-        candidate = f"call-{position}-{turn}"
-    used.add(candidate)
-    return candidate
+@dataclass(slots=True)
+class Mint:
+    """Synthesises ids by rule I10: `call-{position}`, with a number behind it where that is taken."""
+
+    used: set[str]
+    turns: dict[int, int] = field(default_factory=dict[int, int])
+
+    def id_for(self, position: int) -> str:
+        """Return an id that no record of the session shows."""
+        while True:
+            turn = self.turns.get(position, 0) + 1
+            self.turns[position] = turn
+            candidate = f"call-{position}" if turn == 1 else f"call-{position}-{turn}"
+            if candidate not in self.used:
+                self.used.add(candidate)
+                return candidate

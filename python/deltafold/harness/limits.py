@@ -22,8 +22,12 @@ class Limits:
     """One line of that text."""
     values: int = 8_000_000
     """JSON values in one file, estimated by counting commas and opening brackets."""
+    events: int = 2_000_000
+    """Events after packed rows are expanded, estimated by counting commas."""
     fill: int = 10_000
-    """Missing seqs that a repair fills at one place."""
+    """Placeholders that a repair writes into one file."""
+    work: int = 1 << 28
+    """Surface nodes that replacements search in one file."""
     frames: int = 1_000_000
     """Frames of one compressed file."""
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from deltafold.harness.calls import map_calls
 from deltafold.harness.faults import container, identity, lines, messages, turns
 from deltafold.harness.faults.kinds import Fault, Severity
 from deltafold.harness.faults.stream import build_stream
 from deltafold.harness.identity import Facts
 from deltafold.harness.js import as_record
+from deltafold.harness.pairing import map_calls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

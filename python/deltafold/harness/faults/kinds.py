@@ -42,6 +42,8 @@ KINDS: Final[dict[str, Kind]] = {
     "file-changing": Kind(_R, "the file changes while it is read", "close the harness and try again"),
     "file-too-many-frames": Kind(_R, "more frames than the limit", "not a session log"),
     "file-too-many-values": Kind(_R, "more JSON values than the limit", "not a session log"),
+    "file-too-many-events": Kind(_R, "more events than the limit", "not a session log"),
+    "file-too-complex": Kind(_R, "more work than the limit", "not a session log"),
     "file-unreadable": Kind(_R, "the system refuses to read the file", "see the message"),
     "plain-too-large": Kind(_R, "unpacks to more than the limit", "raise --max-bytes if the file is trusted"),
     "line-too-long": Kind(_R, "a line longer than the limit", "raise --max-bytes if the file is trusted"),

@@ -20,6 +20,7 @@ _STEP_STOPS: Final = ("step/end", "turn/end", "step/start", "turn/start", "user/
 
 def pair_faults(stream: Stream, calls: CallMap, facts: Facts) -> Iterator[Fault]:
     """Yield results that belong to no call and calls that a closed turn left open."""
+    ends = step_ends(stream.events)
     for call in calls.calls:
         if call.result is not None and call.repeats:
             yield stream.at("result-repeated", "the call that it cites has a result already", call.result)
@@ -30,7 +31,7 @@ def pair_faults(stream: Stream, calls: CallMap, facts: Facts) -> Iterator[Fault]
                 "result-unpaired", "the id of this result is not that of the call it cites", call.result
             )
         anchor = open_anchor(call)
-        if anchor is not None and end_of_step(stream.events, anchor) is not None:
+        if anchor is not None and ends[anchor] is not None:
             what = "recorded" if call.call is not None else "advertised, never recorded as started"
             yield stream.at("call-open", f"{what}, and its step ended without a result", anchor)
 
@@ -49,10 +50,15 @@ def open_anchor(call: Call) -> int | None:
     return call.call if call.call is not None else call.message
 
 
-def end_of_step(events: Sequence[Record], anchor: int) -> int | None:
-    """Return where the step of a call ended, so that no result can follow any more; None while it is open."""
-    stops = (at for at in range(anchor + 1, len(events)) if events[at].get("type") in _STEP_STOPS)
-    return next(stops, None)
+def step_ends(events: Sequence[Record]) -> list[int | None]:
+    """Return for each event where its step ended, so that no result can follow; None while it is open."""
+    ends: list[int | None] = [None] * len(events)
+    following: int | None = None
+    for at in range(len(events) - 1, -1, -1):
+        ends[at] = following
+        if events[at].get("type") in _STEP_STOPS:
+            following = at
+    return ends
 
 
 @dataclass(slots=True)

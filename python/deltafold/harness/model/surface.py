@@ -18,6 +18,7 @@ from deltafold.harness.js import (
     deep_equal,
     is_count,
 )
+from deltafold.harness.limits import DEFAULT_LIMITS, RefusedError
 from deltafold.harness.model.adopt import MESSAGE_TYPES
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ class Surface:
     """The surface of a growing log; `nodes` are seqs in the order a provider would see them."""
 
     nodes: list[int] = field(default_factory=list[int])
+    searched: int = 0
+    """Nodes that replacements searched; each one may search them all."""
 
     def take(self, event: Record, seq: int, events: Sequence[Record]) -> None:
         """Add one event; raises JsError in the reader's words and order where it may not join."""
@@ -48,6 +51,9 @@ class Surface:
 
     def _range(self, operation: Record) -> tuple[int, int]:
         start, end = as_int(operation["start"]) or 0, as_int(operation["end"]) or 0
+        self.searched += len(self.nodes)
+        if self.searched > DEFAULT_LIMITS.work:
+            raise RefusedError("file-too-complex", "too many replacements in too long a history")
         for name, seq in (("start", start), ("end", end)):
             if seq not in self.nodes:
                 raise JsError(f"surface replace: {name} seq {seq} not found in surface")

@@ -137,20 +137,25 @@ def restore_file(path: str, limits: Limits) -> Done:
     folder, name = os.path.split(os.path.abspath(path))
     with Directory(folder) as session:
         session.lock()
-        found = backup.manifests(session, name, limits)
-        if not found:
-            raise RefusedError("no-backup", "no backup of a repair lies beside this file")
         with no_writer(session, name):
             current = _settled(session, name, limits)
             digest = current.sha256()
-            manifest = next((entry for entry in found if entry.new_sha256 == digest), None)
-            if manifest is None:
-                raise RefusedError(
-                    "file-changed", "the file is not what any repair left; nothing is put back"
-                )
+            manifest = _matching(session, name, digest, limits)
             old = backup.load(session, manifest, limits)
             swap(session, name, current, old, None)
             backup.set_modified(session, name, manifest.modified_ns)
         entry: Record = {"action": "restore", "backup": manifest.folder}
         backup.record(session, {**entry, "old_sha256": digest, "new_sha256": hashlib.sha256(old).hexdigest()})
     return Done("restored", manifest.folder, digest, manifest.old_sha256)
+
+
+def _matching(session: Directory, name: str, digest: str, limits: Limits) -> backup.Manifest:
+    """Return the newest backup whose repair left the file as it is now."""
+    any_backup = False
+    for manifest in backup.manifests(session, name, limits):
+        any_backup = True
+        if manifest.new_sha256 == digest:
+            return manifest
+    if any_backup:
+        raise RefusedError("file-changed", "the file is not what any repair left; nothing is put back")
+    raise RefusedError("no-backup", "no backup of a repair lies beside this file")

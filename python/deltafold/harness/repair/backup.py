@@ -16,7 +16,7 @@ from deltafold.harness.repair.files import Directory
 from deltafold.harness.source import read_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from deltafold.harness.limits import Limits
     from deltafold.harness.repair.draft import Removed
@@ -94,22 +94,18 @@ def record(session: Directory, entry: Record) -> None:
         backups.append(AUDIT, stringify({"time": now(), **entry}).encode() + b"\n")
 
 
-def manifests(session: Directory, name: str, limits: Limits) -> list[Manifest]:
-    """Return the complete backups of a file, newest first.
+def manifests(session: Directory, name: str, limits: Limits) -> Iterator[Manifest]:
+    """Yield the complete backups of a file, newest first.
 
     A manifest is believed only in what it says of itself.
     """
     if FOLDER not in session.names():
-        return []
-    found: list[Manifest] = []
+        return
     with Directory(FOLDER, parent=session) as backups:
         for folder in reversed(backups.names()):
-            if folder == AUDIT:
-                continue
-            manifest = _read_manifest(backups, folder, name, limits)
+            manifest = None if folder == AUDIT else _read_manifest(backups, folder, name, limits)
             if manifest is not None:
-                found.append(manifest)
-    return found
+                yield manifest
 
 
 def _read_manifest(backups: Directory, folder: str, name: str, limits: Limits) -> Manifest | None:

@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from deltafold.harness.layout import Place
     from deltafold.harness.limits import Limits
 
+_ROW_WORK: Final = 1 << 28
+"""Bytes that edits may write to one row: a line of a megabyte can be edited a few hundred times."""
 PLACEHOLDER_TYPE: Final = "agent/inbox/spliced"
+
+
+class TooMuchWorkError(Exception):
+    """A line that wants more changes than a repair makes."""
 
 
 def placeholder(seq: int, time: JsonValue) -> Record:
@@ -96,6 +102,8 @@ class Row:
     frame: int
     line: Line | None = None
     _parsed: Line | None = field(default=None, repr=False)
+    written: int = 0
+    """Bytes written to the row by edits."""
 
     @classmethod
     def of(cls, line: Line) -> Row:
@@ -137,6 +145,9 @@ class Row:
         """Set other bytes."""
         if raw != self.raw:
             self.raw, self._parsed = raw, None
+            self.written += len(raw)
+            if self.written > _ROW_WORK:
+                raise TooMuchWorkError("more changes in one line than a repair makes")
 
     def put(self, path: Path, value: JsonValue) -> None:
         """Replace or add the member at a path; raises EditError."""
@@ -167,6 +178,8 @@ class Draft:
     """Seqs at which a fork begins."""
     losses: list[int] = field(default_factory=list[int])
     """File lines at which something was lost; an open last turn that lost something gets its closers."""
+    filled: int = 0
+    """Placeholders written so far."""
     renumbered: int = 0
     """Rows that only had their seqs moved."""
     reframe: bool = False
@@ -199,6 +212,14 @@ class Draft:
             )
         )
 
+    def may_fill(self, count: int) -> bool:
+        """Tell whether so many placeholders more may be written; where not, the plan is blocked."""
+        self.filled += count
+        if self.filled <= self.limits.fill:
+            return True
+        self.blocked.append(f"{self.filled} records are lost: too many to fill")
+        return False
+
     def take_out(self, raw: bytes, why: str, line: int | None = None, seq: int | None = None) -> None:
         """Put bytes into quarantine."""
         self.removed.append(Removed(raw, why, line, seq))
@@ -208,6 +229,8 @@ class Draft:
 
         Call `refresh` after it.
         """
+        if not self.may_fill(len(positions)):
+            return
         rows: list[Row] = []
         at = 0
         for row in self.rows:

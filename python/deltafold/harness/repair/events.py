@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from deltafold.harness.edit import lone_surrogates, replace_lone_surrogates
 from deltafold.harness.faults.messages import KNOWN_NAMES
@@ -24,9 +24,14 @@ from deltafold.harness.repair.draft import Change, preview
 from deltafold.harness.repair.gaps import Situation, rebuilt_boundary
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from deltafold.harness.repair.draft import Draft
 
-_DEFAULTED = ("reasoningEffort", "maxTokens")
+_DEFAULTED: Final = ("reasoningEffort", "maxTokens")
+_LOOK_AHEAD: Final = 64
+_LOOK_BACK: Final = 4096
+"""Records that are searched for a neighbour: farther away nothing is proven, and work stays bounded."""
 
 
 def mend_text(draft: Draft) -> None:
@@ -194,6 +199,7 @@ def _mend_turn_end(draft: Draft, position: int, data: Record, turn: int) -> None
 
 def mend_requests(draft: Draft) -> None:
     """Complete request headers: provider and model from the records of the same request."""
+    routes = Routes(draft.events)
     for position, event in enumerate(draft.events):
         problem = request_problem(event)
         if problem is None:
@@ -203,27 +209,33 @@ def mend_requests(draft: Draft) -> None:
         if config is None:
             draft.blocked.append(f"seq {position}: a request header without config")
         elif problem == "lacks provider/model":
-            _mend_route(draft, position, config)
+            _mend_route(draft, position, config, routes)
         else:
             _mend_options(draft, position, data, config)
     draft.refresh()
 
 
-def route_near(draft: Draft, position: int) -> Record | None:
-    """Return provider and model in force at a position: the nearest record that names both."""
-    behind = range(position + 1, min(position + 64, len(draft.events)))
-    for at in (*behind, *range(position - 1, -1, -1)):
-        event = draft.events[at]
-        if at > position and event.get("type") in ("turn/start", "step/start"):
-            break
-        source = _route(event)
-        if source is not None:
-            return source
-    for at in range(position - 1, -1, -1):
-        source = _route(draft.events[at])
-        if source is not None:
-            return source
-    return None
+class Routes:
+    """Provider and model in force at each event."""
+
+    def __init__(self, events: Sequence[Record]) -> None:
+        """Walk the events once."""
+        self.events = events
+        self.before: list[Record | None] = []
+        known: Record | None = None
+        for event in events:
+            self.before.append(known)
+            known = _route(event) or known
+
+    def near(self, position: int) -> Record | None:
+        """Return the route of a record: the next one named in its step, else the last one before it."""
+        for event in self.events[position + 1 : position + _LOOK_AHEAD]:
+            if event.get("type") in ("turn/start", "step/start"):
+                break
+            source = _route(event)
+            if source is not None:
+                return source
+        return self.before[position]
 
 
 def _route(event: Record) -> Record | None:
@@ -240,8 +252,8 @@ def _route(event: Record) -> Record | None:
     return record if record is not None and has_provider_and_model(record) else None
 
 
-def _mend_route(draft: Draft, position: int, config: Record) -> None:
-    known = route_near(draft, position)
+def _mend_route(draft: Draft, position: int, config: Record, routes: Routes) -> None:
+    known = routes.near(position)
     for key in ("provider", "model"):
         if filled(config.get(key)):
             continue
@@ -353,7 +365,7 @@ def _own_call(draft: Draft, position: int, event: Record) -> list[int]:
     """Return the seq of the call that a result belongs to, told by its id within the step."""
     message = as_record((as_record(event.get("data")) or {}).get("message")) or {}
     wanted = (as_record(message.get("source")) or {}).get("callId")
-    for at in range(position - 1, -1, -1):
+    for at in range(position - 1, max(position - _LOOK_BACK, -1), -1):
         other = draft.events[at]
         if other.get("type") in ("step/start", "turn/start"):
             break

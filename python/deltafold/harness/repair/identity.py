@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltafold.harness.calls import Block, Call, accept, cited, map_calls
+from deltafold.harness.calls import Block, Call, accept, cited
 from deltafold.harness.edit import EditError, keep_members
 from deltafold.harness.faults.messages import upgraded_events
-from deltafold.harness.identity import Facts, Found, ids_in_use, mint
+from deltafold.harness.identity import Facts, Found, Mint, ids_in_use
 from deltafold.harness.js import JsonValue, Record, as_record, stringify
+from deltafold.harness.pairing import map_calls
 from deltafold.harness.repair.draft import preview
 
 if TYPE_CHECKING:
@@ -33,6 +34,17 @@ def mend_identity(draft: Draft) -> None:
     draft.refresh()
 
 
+def _places(calls: CallMap) -> dict[int, int]:
+    """Return the place of each call among the calls of its message."""
+    counted: dict[int, int] = {}
+    places: dict[int, int] = {}
+    for call in calls.calls:
+        if call.message is not None:
+            places[id(call)] = counted.get(call.message, 0)
+            counted[call.message] = places[id(call)] + 1
+    return places
+
+
 class _Identities:
     """One pass over the calls of a draft."""
 
@@ -40,7 +52,8 @@ class _Identities:
         self.draft = draft
         self.calls = calls
         self.facts = facts
-        self.used = ids_in_use(calls, facts)
+        self.mint = Mint(ids_in_use(calls, facts))
+        self.places = _places(calls)
         self.unnamed: list[Call] = []
         self.owned: set[int] = set()
 
@@ -66,17 +79,14 @@ class _Identities:
             return
         if not self.poisoned(call, name):
             return
-        identity = self.facts.identity(call) or Found(mint(self.place_of(call), self.used), "minted")
+        identity = self.facts.identity(call) or Found(
+            self.mint.id_for(self.places.get(id(call), 0)), "minted"
+        )
         self.block(call, identity, name)
         self.streamed(call.block, identity, name)
         self.recorded(call, identity, name)
         self.answered(call, identity)
         self.linked(call, identity)
-
-    def place_of(self, call: Call) -> int:
-        """Return the place of a call among the calls of its message."""
-        siblings = [other for other in self.calls.calls if other.message == call.message]
-        return siblings.index(call) if call.message is not None else 0
 
     def poisoned(self, call: Call, name: Found) -> bool:
         """Tell whether any record of a call lacks its identity or carries another one."""
@@ -201,7 +211,7 @@ class _Identities:
         """
         if not self.gaps_in(block):
             return
-        identity = Found(block.ids[0], "recovered") if block.ids else Found(mint(order, self.used), "minted")
+        identity = Found(block.ids[0], "recovered") if block.ids else Found(self.mint.id_for(order), "minted")
         self.streamed(block, identity, Found(block.names[0], "recovered") if block.names else None)
 
     def quarantine(self) -> None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deltafold.harness import edit
 from deltafold.harness.calls import cited
 from deltafold.harness.faults.messages import upgraded_events
-from deltafold.harness.js import JsonValue, Record, as_int, as_record, deep_equal, map_key
+from deltafold.harness.js import JsonValue, Record, as_record, deep_equal, map_key, stringify
 from deltafold.harness.model.adopt import filled, has_provider_and_model, message_of, message_problem
 from deltafold.harness.model.legacy import legacy_message_id
 from deltafold.harness.repair.draft import preview
-from deltafold.harness.repair.events import route_near
+from deltafold.harness.repair.events import Routes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from deltafold.harness.edit import Path
     from deltafold.harness.repair.draft import Draft
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 def mend_messages(draft: Draft) -> None:
     """Mend every message as far as evidence reaches; ids of calls are not touched here."""
     upgraded = upgraded_events(draft.events, draft.session)
+    evidence = _Evidence(_Inbox(draft.events), Routes(draft.events))
     for position, event in enumerate(upgraded):
         words = message_problem(event)
         if words is None:
@@ -32,15 +35,46 @@ def mend_messages(draft: Draft) -> None:
         if as_record(data) is None or (legacy and words != "message must have tool source"):
             draft.blocked.append(f"seq {position}: {words}, and nothing in the log proves what it was")
         elif not legacy:
-            _Mender(draft, position, event).run()
+            _Mender(draft, position, event, evidence).run()
     draft.refresh()
+
+
+class _Inbox:
+    """The messages that the inbox recorded, found by id or by content, nearest before a position first."""
+
+    def __init__(self, events: Sequence[Record]) -> None:
+        self.found: dict[tuple[str, str], list[tuple[int, Record]]] = {}
+        for at, event in enumerate(events):
+            for message in _inserted(event):
+                content, identity = message.get("content"), message.get("id")
+                if isinstance(content, list):
+                    self.found.setdefault(("content", stringify(content)), []).append((at, message))
+                if isinstance(identity, str) and identity:
+                    self.found.setdefault(("id", identity), []).append((at, message))
+
+    def before(self, position: int, key: tuple[str, str]) -> Record | None:
+        """Return the one message of the nearest splice before a position; two of the same tell nothing."""
+        entries = self.found.get(key, [])
+        count = bisect_left(entries, position, key=lambda entry: entry[0])
+        if not count or (count > 1 and entries[count - 2][0] == entries[count - 1][0]):
+            return None
+        return entries[count - 1][1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """What the rest of the log records of messages."""
+
+    inbox: _Inbox
+    routes: Routes
 
 
 class _Mender:
     """Mends one message event, rule after rule."""
 
-    def __init__(self, draft: Draft, position: int, event: Record) -> None:
+    def __init__(self, draft: Draft, position: int, event: Record, evidence: _Evidence) -> None:
         self.draft = draft
+        self.evidence = evidence
         self.position = position
         self.kind = str(event.get("type"))
         self.base: Path = ("data",) if self.kind == "user/message" else ("data", "message")
@@ -83,16 +117,19 @@ class _Mender:
         )
 
     def inbox(self, message: Record) -> Record | None:
-        """Return the one message that the inbox spliced in with the same content."""
-        if self.kind != "user/message":
+        """Return the message of the inbox with the same content."""
+        content = message.get("content")
+        if self.kind != "user/message" or not isinstance(content, list):
             return None
-        found: list[Record] = []
-        for at in range(self.position - 1, -1, -1):
-            spliced = _inserted(self.draft.events[at])
-            found = [entry for entry in spliced if deep_equal(entry.get("content"), message.get("content"))]
-            if found:
-                break
-        return found[0] if len(found) == 1 and filled(found[0].get("id")) else None
+        found = self.evidence.inbox.before(self.position, ("content", stringify(content)))
+        return found if found is not None and filled(found.get("id")) else None
+
+    def same_id(self, message: Record) -> Record | None:
+        """Return the message of the inbox with the same id."""
+        identity = message.get("id")
+        if self.kind != "user/message" or not isinstance(identity, str):
+            return None
+        return self.evidence.inbox.before(self.position, ("id", identity))
 
     def role(self, message: Record) -> None:
         wanted = "assistant" if self.kind == "assistant/message" else "user"
@@ -109,19 +146,12 @@ class _Mender:
                 self.put(("content",), blocks, "message-content", why, "recovered")
                 return
         if self.kind == "user/message":
-            spliced = next(self.same_id(message), None)
-            if spliced is not None:
+            spliced = self.same_id(message)
+            if spliced is not None and isinstance(spliced.get("content"), list):
                 why = "the inbox recorded the same message"
                 self.put(("content",), spliced["content"], "message-content", why, "recovered")
                 return
         self.block("content", "not an array, and nothing else records it")
-
-    def same_id(self, message: Record) -> Iterator[Record]:
-        for at in range(self.position - 1, -1, -1):
-            for inserted in _inserted(self.draft.events[at]):
-                same = filled(message.get("id")) and inserted.get("id") == message.get("id")
-                if same and isinstance(inserted.get("content"), list):
-                    yield inserted
 
     def source(self, message: Record) -> None:
         source = as_record(message.get("source"))
@@ -132,7 +162,7 @@ class _Mender:
                 kept: Record = {"kind": "tool", "callId": (source or {}).get("callId", "")}
                 self.put(("source",), kept, "result-source", "only a tool gives a tool/result", "derived")
         elif source is None or not filled(source.get("kind")):
-            known = self.inbox(message) or next(self.same_id(message), None)
+            known = self.inbox(message) or self.same_id(message)
             spliced = None if known is None else as_record(known.get("source"))
             if spliced is None or not filled(spliced.get("kind")):
                 self.block("source", "nothing in the log says who sent this message")
@@ -144,7 +174,7 @@ class _Mender:
     def model_source(self, source: Record) -> None:
         if source.get("kind") == "model" and has_provider_and_model(source):
             return
-        known = route_near(self.draft, self.position)
+        known = self.evidence.routes.near(self.position)
         if known is None:
             self.block("source", "nothing in the log names provider and model")
             return
@@ -200,8 +230,3 @@ def closed_blocks(draft: Draft, position: int) -> list[JsonValue]:
             order[key] = as_record(chunk.get("block"))
     blocks = [block for block in order.values() if block is not None]
     return [*blocks] if len(blocks) == len(order) else []
-
-
-def position_of(event: Record) -> int | None:
-    """Return the seq of an event as a position."""
-    return as_int(event.get("seq"))

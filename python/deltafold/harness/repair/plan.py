@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from deltafold.harness.document import open_document
+from deltafold.harness.edit import EditError
 from deltafold.harness.faults import Severity, find_faults
 from deltafold.harness.faults.find import session_of
 from deltafold.harness.model.reader import answer
 from deltafold.harness.repair import events as event_repair
 from deltafold.harness.repair import header, identity, messages, sequence, turns
 from deltafold.harness.repair.checkpoint import Checkpoint, cut_to_checkpoint, find_checkpoint
-from deltafold.harness.repair.draft import Change, Draft, Options
+from deltafold.harness.repair.draft import Change, Draft, Options, TooMuchWorkError
 from deltafold.harness.repair.frames import assemble
 
 if TYPE_CHECKING:
@@ -163,6 +164,15 @@ def _mended(data: bytes, place: Place, session: str, options: Options, limits: L
         cut_to_checkpoint(draft, find_faults(strict, place, answer(strict, place)))
         header.mend_header(draft)
         return draft
+    try:
+        _mend(draft)
+    except (EditError, TooMuchWorkError) as error:
+        draft.blocked.append(str(error))
+    return draft
+
+
+def _mend(draft: Draft) -> None:
+    """Mend everything, in the order in which one repair needs the one before it."""
     draft.rows = sequence.rows_in_sequence(draft)
     draft.refresh()
     header.mend_header(draft)
@@ -175,7 +185,6 @@ def _mended(data: bytes, place: Place, session: str, options: Options, limits: L
     event_repair.mend_surface(draft)
     turns.mend_open_calls(draft)
     turns.close_last_turn(draft)
-    return draft
 
 
 def _note_container(draft: Draft) -> None:

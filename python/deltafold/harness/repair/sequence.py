@@ -200,8 +200,7 @@ class _Sequencer:
 
     def gap(self, row: Row, first: int) -> None:
         expected, missing = len(self.events), first - len(self.events)
-        if missing > self.draft.limits.fill:
-            self.draft.blocked.append(f"{missing} records are missing before seq {first}: too many to fill")
+        if not self.draft.may_fill(missing):
             self.stopped = True
             return
         for event in fill(self.situation, self.placed(row), expected, missing):

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from deltafold.harness import edit
-from deltafold.harness.calls import map_calls
 from deltafold.harness.faults.messages import upgraded_events
-from deltafold.harness.faults.turns import end_of_step, open_anchor
+from deltafold.harness.faults.turns import open_anchor, step_ends
 from deltafold.harness.identity import Facts
 from deltafold.harness.js import JsError, JsonValue, Record, as_int, as_record, as_text, parse, stringify
 from deltafold.harness.model.closers import OpenCall, closers, result_event
+from deltafold.harness.pairing import map_calls
 from deltafold.harness.repair.draft import Change, Row
 from deltafold.harness.rows import pack_events
 
@@ -54,9 +54,10 @@ def mend_open_calls(draft: Draft) -> None:
     calls = map_calls(upgraded)
     facts = Facts(upgraded, calls)
     insertions: list[_Insertion] = []
+    ends = step_ends(draft.events)
     for call in calls.calls:
         anchor, found = open_anchor(call), facts.identity(call)
-        stop = None if anchor is None else end_of_step(draft.events, anchor)
+        stop = None if anchor is None else ends[anchor]
         if stop is not None and found is not None:
             insertions.append(_Insertion(stop, call, found.value))
     if insertions:
