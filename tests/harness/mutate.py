@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deltafold.harness import zstd
+
+if TYPE_CHECKING:
+    import random
 
 VALUES: list[Any] = [
     None,

@@ -127,7 +127,9 @@ class Log:
         content = {"turn": turn, "step": step, "callId": identity, "name": name, "arguments": arguments}
         return self.add("tool/call", content)
 
-    def result(self, turn: int, step: int, identity: str, call: int, words: str = "done", **extra: Any) -> int:
+    def result(
+        self, turn: int, step: int, identity: str, call: int, words: str = "done", **extra: Any
+    ) -> int:
         block = {
             "type": "tool-result",
             "toolCallId": identity,

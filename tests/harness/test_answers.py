@@ -26,7 +26,7 @@ def relative(answer: Any, name: str) -> Any:
 
 
 def expected(answer: dict[str, Any], *, last: bool) -> dict[str, Any]:
-    """A given answer without its `tail`, which is checked apart, and without `cause`, which repeats the message."""
+    """A given answer without `tail`, which is checked apart, and `cause`, which repeats the message."""
     kept = {key: value for key, value in answer.items() if key != "cause"}
     if isinstance(kept.get("ok"), dict):
         dropped = ("tail",) if last else ("tail", "last")

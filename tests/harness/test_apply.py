@@ -10,7 +10,6 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,6 +23,12 @@ from tests.harness import samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
+
+
+def names(session: Path) -> list[str]:
+    return [entry.name for entry in session.parent.iterdir()]
+
 
 NAMES = ["poison-empty-identity-raw", "poison-empty-identity-zstd", "torn-tail-mid-turn"]
 
@@ -125,7 +130,7 @@ def test_refused_when_the_file_changed_since_the_plan(session: Path) -> None:
     with session.open("ab") as file:
         file.write(b"{}\n")
     refused_untouched(session, lambda: apply.apply_plan(plan, DEFAULT_LIMITS), "file-changed")
-    assert backup.FOLDER not in os.listdir(session.parent)
+    assert backup.FOLDER not in names(session)
 
 
 OPENER = "import sys, time; file = open(sys.argv[1], 'ab'); print('open', flush=True); time.sleep(60)"
@@ -139,7 +144,8 @@ time.sleep(60)
 
 
 @pytest.mark.parametrize(
-    ("code", "name"), [(OPENER, "session.jsonl"), (LOCKER, "session.jsonl"), (LOCKER, "session.lock"), (LOCKER, "")]
+    ("code", "name"),
+    [(OPENER, "session.jsonl"), (LOCKER, "session.jsonl"), (LOCKER, "session.lock"), (LOCKER, "")],
 )
 def test_refused_while_a_writer_is_live(code: str, name: str, session: Path) -> None:
     """A log held open for writing, a locked log, the lock file of later versions, another repair."""
@@ -169,7 +175,7 @@ def test_a_reader_is_no_writer(session: Path) -> None:
 
 
 def test_a_writer_of_this_moment_is_waited_for(session: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file written a moment ago is looked at again after the time in which the Harness gathers a batch."""
+    """A file written a moment ago is looked at again after the time in which a batch is gathered."""
 
     def write_more(_seconds: float) -> None:
         with session.open("ab") as file:
@@ -184,7 +190,7 @@ def test_a_writer_of_this_moment_is_waited_for(session: Path, monkeypatch: pytes
 
 
 def test_a_late_append_to_the_old_file_is_not_lost(session: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A writer that nothing showed appends between the last look and the rename: its file is put back."""
+    """A writer that nothing showed appends between the last look and the rename: it is put back."""
     plan, real = planned(session), files.Directory.rename
     writer = session.open("ab")
 
@@ -199,7 +205,7 @@ def test_a_late_append_to_the_old_file_is_not_lost(session: Path, monkeypatch: p
         apply.apply_plan(plan, DEFAULT_LIMITS)
     assert refused.value.kind == "writer-live"
     assert session.read_bytes() == samples.data("poison-empty-identity-raw") + b'{"late":1}\n'
-    assert sorted(os.listdir(session.parent)) == [backup.FOLDER, session.name]
+    assert sorted(names(session)) == [backup.FOLDER, session.name]
 
 
 def test_a_file_that_reads_otherwise_than_planned_is_not_put_in_place(session: Path) -> None:
@@ -212,7 +218,7 @@ def test_a_file_that_reads_otherwise_than_planned_is_not_put_in_place(session: P
 def test_a_failing_system_call_leaves_the_old_file(
     call: str, session: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A full disk, an I/O error: whatever call fails first, the old file stands and no temporary one is left."""
+    """A full disk, an I/O error: whatever call fails first, the old file stands, without temporary ones."""
     plan, real = planned(session), getattr(os, call)
     before = session.read_bytes()
     failures = 0
@@ -236,7 +242,7 @@ def test_a_failing_system_call_leaves_the_old_file(
         if count <= at:
             break
         assert session.read_bytes() in (before, plan.data)
-        assert not [entry for entry in os.listdir(session.parent) if entry.endswith(".tmp")]
+        assert not [entry for entry in names(session) if entry.endswith(".tmp")]
         session.write_bytes(before)
     assert failures > 0
     assert session.read_bytes() == plan.data
@@ -260,7 +266,9 @@ def steps_of(run: Callable[[], object], kill_at: int | None) -> int:
         nonlocal passed
         if "/harness/" not in frame.f_code.co_filename or "/tests/" in frame.f_code.co_filename:
             return None
-        if not frame.f_code.co_filename.endswith(("apply.py", "backup.py", "files.py", "live.py", "source.py")):
+        if not frame.f_code.co_filename.endswith(
+            ("apply.py", "backup.py", "files.py", "live.py", "source.py")
+        ):
             return None
         if event == "line":
             passed += 1
@@ -299,7 +307,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_killed_anywhere_leaves_the_old_file_or_the_new_one(tmp_path: Path) -> None:
-    """SIGKILL at every line that apply passes; after each the path holds one of the two, and apply can go on."""
+    """SIGKILL at every line that apply passes: the path holds one of the two, and apply can go on."""
     path = samples.copy("poison-empty-identity-raw", tmp_path / "root")
     old, plan = path.read_bytes(), planned(path)
     seen = {"old": 0, "new": 0}

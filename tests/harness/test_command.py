@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from deltafold.cli import main
 from tests.harness import samples
 from tests.harness.samples import Log
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SAMPLES = samples.FOLDER
 
@@ -172,7 +174,9 @@ def test_repair_of_a_root_with_apply_leaves_the_healthy_alone(
     healthy = Log()
     healthy.whole_turn(1)
     good = healthy.write(tmp_path)
-    broken = Log(header={**samples.HEADER, "id": "t"}, lines=[*healthy.lines, b"null"]).write(tmp_path, session="t")
+    broken = Log(header={**samples.HEADER, "id": "t"}, lines=[*healthy.lines, b"null"]).write(
+        tmp_path, session="t"
+    )
     state = good.stat()
     assert run(capsys, "repair", "--apply", str(tmp_path))[0] == 0
     assert good.stat() == state
@@ -198,9 +202,24 @@ def test_repair_exit_codes(name: str, code: int, words: str, capsys: pytest.Capt
     assert words in out
 
 
-def test_the_report_holds_nothing_that_a_session_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    secrets = ["home", "demo", "session-", "Paris", "weather", "get_weather", "call_00_x", "deepseek-v4", "Checking", str(tmp_path)]
-    for command, name in [("check", name) for name in samples.CASES] + [("repair", name) for name in samples.CASES]:
+def test_the_report_holds_nothing_that_a_session_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secrets = [
+        "home",
+        "demo",
+        "session-",
+        "Paris",
+        "weather",
+        "get_weather",
+        "call_00_x",
+        "deepseek-v4",
+        "Checking",
+        str(tmp_path),
+    ]
+    for command, name in [("check", name) for name in samples.CASES] + [
+        ("repair", name) for name in samples.CASES
+    ]:
         report = tmp_path / "report.json"
         run(capsys, command, "--report", str(report), str(samples.root(name)))
         text = report.read_text()
@@ -220,11 +239,19 @@ def test_the_report_says_what_is_needed_to_help(tmp_path: Path, capsys: pytest.C
     }
     assert [fault["kind"] for fault in shown["faults"]] == ["id-disagrees", "result-mismatch"]
     assert shown["changes"] == [
-        {"kind": "result-id-empty", "origin": "recovered", "seq": 25, "line": 22, "member": "data.message.content.0.toolCallId"}
+        {
+            "kind": "result-id-empty",
+            "origin": "recovered",
+            "seq": 25,
+            "line": 22,
+            "member": "data.message.content.0.toolCallId",
+        }
     ]
 
 
-def test_fork_and_checkpoint_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fork_and_checkpoint_from_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     log = Log()
     log.whole_turn(1)
     log.seq = 3

@@ -258,6 +258,9 @@ def test_severity_follows_what_the_reader_does() -> None:
 def test_request_headers(change: Any, kind: str | None) -> None:
     log = Log()
     log.turn(1)
-    log.add("request/header", {"header": {"config": {"provider": "p", "model": "m"}, **change}, "reason": "initial"})
+    log.add(
+        "request/header",
+        {"header": {"config": {"provider": "p", "model": "m"}, **change}, "reason": "initial"},
+    )
     log.end(1)
     assert (kind in kinds(faults_of(log.bytes()))) is (kind is not None)

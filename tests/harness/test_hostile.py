@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from deltafold.harness import document, source, zstd
 from deltafold.harness.check import Scan, check_place
-from deltafold.harness.layout import Place, decode_segment, encode_segment, index_root, log_path, place_of, project_key
-from deltafold.harness.limits import DEFAULT_LIMITS, RefusedError
 from deltafold.harness.faults import find_faults
+from deltafold.harness.layout import (
+    Place,
+    decode_segment,
+    encode_segment,
+    index_root,
+    log_path,
+    place_of,
+    project_key,
+)
+from deltafold.harness.limits import DEFAULT_LIMITS, RefusedError
 from deltafold.harness.model import reader, surface
 from deltafold.harness.repair import draft
 from deltafold.harness.repair.draft import Options
@@ -25,6 +31,7 @@ from tests.harness.samples import LOOSE, Log, plan_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 
 @pytest.mark.parametrize("kind", hostile.MAKERS)
@@ -128,7 +135,7 @@ def test_links_below_a_root_are_not_followed(tmp_path: Path) -> None:
 def test_no_id_leaves_its_directory(session: str, segment: str) -> None:
     assert encode_segment(session) == segment
     assert decode_segment(segment) == session
-    assert os.path.dirname(log_path("/r", "/w", session, "none")) == f"/r/--w--/{segment}"
+    assert log_path("/r", "/w", session, "none") == f"/r/--w--/{segment}/session.jsonl"
 
 
 @pytest.mark.parametrize("name", ["a~", "~12", "~002f", "~0061", "a b", "", "~002E~002Ex"])
@@ -178,7 +185,11 @@ def test_a_million_brackets_are_read_and_repaired() -> None:
     log = Log()
     log.whole_turn(1)
     deep = b"[" * 200_000 + b"]" * 200_000
-    content = log.bytes().replace(b'"hello"', b'"hello","deep":' + deep).replace(b'"turn":1,"reason"', b'"turn":1,"x":1,"reason"')
+    content = (
+        log.bytes()
+        .replace(b'"hello"', b'"hello","deep":' + deep)
+        .replace(b'"turn":1,"reason"', b'"turn":1,"x":1,"reason"')
+    )
     plan = plan_of(content)
     assert plan.status == "repairable"
     assert plan.data is not None
@@ -200,14 +211,16 @@ def test_replacements_that_search_too_long_a_history(tmp_path: Path, monkeypatch
 
 
 def poisoned(turns: int, calls: int) -> bytes:
-    """A log of many turns with many poisoned calls in one message each, without any evidence but the stream."""
+    """A log of many turns with many poisoned calls in one message each; the stream alone tells their ids."""
     log = Log()
     for turn in range(1, turns + 1):
         log.turn(turn)
         log.step(turn, 1)
         places = range(calls)
         sources = [
-            log.chunk(turn, 1, type="tool-call-delta", index=at, id=f"c{turn}-{at}", name="t", argumentsDelta="")
+            log.chunk(
+                turn, 1, type="tool-call-delta", index=at, id=f"c{turn}-{at}", name="t", argumentsDelta=""
+            )
             for at in places
         ]
         block = {"type": "tool-call", "id": "", "name": "", "arguments": ""}
@@ -236,7 +249,7 @@ def work_of(run: Callable[[], object]) -> int:
 
 
 def test_check_and_plan_are_linear() -> None:
-    """Twice the turns, or twice the calls of a message, is twice the work of a check; a plan is linear in the turns."""
+    """Twice the turns or twice the calls of a message is twice the work; a plan is linear in the turns."""
 
     def check(content: bytes) -> int:
         opened = document.open_document(content, "none", DEFAULT_LIMITS)

@@ -64,11 +64,27 @@ def test_an_object_with_a_to_string_of_its_own_cannot_be_written() -> None:
         js.to_text([{"toString": 1}])
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", " ", "\ufeff{}", "NaN", "Infinity", "-Infinity", "01", "1.", ".5", "{'a':1}", "[1,]", "{,}", '"\x01"', "1 2"]
-    + ["nul", "tru", '"', "[", "{", '{"a"}', '{"a":}', "[" * 5000, "[" * 5000 + "]" * 4999 + "}"],
-)
+BROKEN_NESTING = ["[" * 5000, "[" * 5000 + "]" * 4999 + "}"]
+BROKEN = [
+    "NaN",
+    "Infinity",
+    "-Infinity",
+    "01",
+    "1.",
+    ".5",
+    "{'a':1}",
+    "[1,]",
+    "{,}",
+    "nul",
+    "tru",
+    '"',
+    "[",
+    "{",
+]
+BROKEN += ['{"a"}', '{"a":}']
+
+
+@pytest.mark.parametrize("text", ["", " ", "\ufeff{}", '"\x01"', "1 2", *BROKEN, *BROKEN_NESTING])
 def test_what_json_parse_refuses(text: str) -> None:
     with pytest.raises(ValueError, match=r".*"):
         js.parse(text)
@@ -86,7 +102,9 @@ def test_the_last_duplicate_wins_and_lone_surrogates_stay() -> None:
     assert js.parse('"\\ud83d"') == "\ud83d"
 
 
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(), st.lists))
+@given(
+    st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(), st.lists)
+)
 def test_the_deep_parser_is_the_fast_one(value: Any) -> None:
     text = json.dumps([value, {"k": value}], allow_nan=True).replace("Infinity", "1e999")
     deep = js.parse_deep(text, js.integer, js.number)
@@ -103,7 +121,14 @@ def test_depth_is_no_limit_for_any_operation() -> None:
 
 @pytest.mark.parametrize(
     ("left", "right", "same"),
-    [(1, 1.0, True), (1, True, False), (0, -0.0, True), ("1", 1, False), (None, js.UNDEFINED, False), ("a", "a", True)],
+    [
+        (1, 1.0, True),
+        (1, True, False),
+        (0, -0.0, True),
+        ("1", 1, False),
+        (None, js.UNDEFINED, False),
+        ("a", "a", True),
+    ],
 )
 def test_strict_equality(left: Any, right: Any, same: bool) -> None:  # noqa: FBT001 (a column of the table)
     assert js.equal(left, right) is same

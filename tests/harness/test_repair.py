@@ -16,19 +16,38 @@ from deltafold.harness.repair.draft import Options, placeholder
 from tests.harness import samples
 from tests.harness.samples import Log, plan_of
 
-HEALTHY = """
-    healthy-raw healthy-zstd healthy-raw-unpacked crash-after-tool-call crash-after-assistant-message header-only
-    crlf-lines header-extra-key unknown-event-ignorable legacy-pre-identity-user legacy-pre-identity-tool-result
-    layout-flat layout-duplicate-id layout-orphan-tmp zstd-two-batches zstd-header-frame-only zstd-no-checksum
-    zstd-empty-frame
-""".split()
-LEFT_ALONE = "turn-numbers-nonsense number-negative-zero arguments-not-json".split()
-UNDAMAGED = """
-    header-version-1 header-version-minus-1 header-retired-policy unknown-event-type legacy-header-delta
-    legacy-mode-set legacy-header-fallback
-""".split()
-MISPLACED = "header-id-mismatch header-cwd-mismatch layout-opposite-encoding".split()
-UNDECIDED = "empty-file header-garbage header-not-session header-bad-origin".split()
+HEALTHY = [
+    "healthy-raw",
+    "healthy-zstd",
+    "healthy-raw-unpacked",
+    "crash-after-tool-call",
+    "crash-after-assistant-message",
+    "header-only",
+    "crlf-lines",
+    "header-extra-key",
+    "unknown-event-ignorable",
+    "legacy-pre-identity-user",
+    "legacy-pre-identity-tool-result",
+    "layout-flat",
+    "layout-duplicate-id",
+    "layout-orphan-tmp",
+    "zstd-two-batches",
+    "zstd-header-frame-only",
+    "zstd-no-checksum",
+    "zstd-empty-frame",
+]
+LEFT_ALONE = ["turn-numbers-nonsense", "number-negative-zero", "arguments-not-json"]
+UNDAMAGED = [
+    "header-version-1",
+    "header-version-minus-1",
+    "header-retired-policy",
+    "unknown-event-type",
+    "legacy-header-delta",
+    "legacy-mode-set",
+    "legacy-header-fallback",
+]
+MISPLACED = ["header-id-mismatch", "header-cwd-mismatch", "layout-opposite-encoding"]
+UNDECIDED = ["empty-file", "header-garbage", "header-not-session", "header-bad-origin"]
 NOT_REPAIRED = [*HEALTHY, *LEFT_ALONE, *UNDAMAGED, *MISPLACED, *UNDECIDED]
 REPAIRED = [name for name in samples.CASES if name not in NOT_REPAIRED]
 STATUS = {
@@ -82,7 +101,7 @@ def test_every_line_that_differs_is_accounted_for(name: str) -> None:
         return
     rest = iter(after)
     assert [line for line in kept if line not in rest] == []
-    assert list(diff_lines(diff(plan.draft))) or name.startswith("zstd") or name in ("header-no-newline",)
+    assert list(diff_lines(diff(plan.draft))) or name.startswith("zstd") or name == "header-no-newline"
 
 
 @pytest.mark.parametrize("name", [name for name in REPAIRED if "zstd" in name])
@@ -151,7 +170,7 @@ def test_outcomes_stay_what_was_recorded() -> None:
     """Of a call whose id alone was blanked the tool ran: its result stays. Of the other the refusal stays."""
     for name, words in (
         ("poison-empty-id-only-raw", b"sunny in Paris"),
-        ("poison-empty-identity-raw", rb'Error: unknown tool \"\"'),
+        ("poison-empty-identity-raw", rb"Error: unknown tool \"\""),
     ):
         plan = samples.plan(name)
         assert plan.data is not None
@@ -249,7 +268,9 @@ def test_results_pair_by_the_seq_they_cite_and_not_by_their_order() -> None:
     log.end(1, 1)
     plan = plan_of(log.bytes())
     assert plan.data is not None
-    found = [event["data"]["message"] for event in samples.events(plan.data) if event["type"] == "tool/result"]
+    found = [
+        event["data"]["message"] for event in samples.events(plan.data) if event["type"] == "tool/result"
+    ]
     assert [(m["source"]["callId"], m["content"][0]["content"][0]["text"]) for m in found] == [
         ("b", "second"),
         ("a", "first"),
@@ -296,7 +317,12 @@ def test_dispatches_and_approvals_of_a_call_get_its_id() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, case in samples.CASES.items() if case.get("afterLoad") and name != "last-turn-end-garbled"]
+    "name",
+    [
+        name
+        for name, case in samples.CASES.items()
+        if case.get("afterLoad") and name != "last-turn-end-garbled"
+    ],
 )
 def test_a_torn_tail_ends_as_a_load_would_have_ended_it(name: str) -> None:
     """The same text as the real loader leaves, but for what it gave up and we could keep."""
@@ -379,7 +405,9 @@ def forked() -> tuple[bytes, bytes, bytes]:
     second.whole_turn(2, "another way")
     second.whole_turn(3, "and on")
     own = [line + b"\n" for line in second.lines[len(trunk.lines) :]]
-    start = next(at for at, (one, two) in enumerate(zip(first.lines, second.lines, strict=False)) if one != two)
+    start = next(
+        at for at, (one, two) in enumerate(zip(first.lines, second.lines, strict=False)) if one != two
+    )
     shared = start - len(trunk.lines)
     return first.bytes() + b"".join(own), first.bytes(), second.bytes() if shared >= 0 else b""
 
@@ -388,7 +416,11 @@ def test_a_fork_is_never_merged() -> None:
     both, first, second = forked()
     undecided = plan_of(both)
     assert (undecided.status, undecided.data) == ("needs-decision", None)
-    assert [choice["option"] for choice in undecided.choices()] == ["--fork first", "--fork last", "--checkpoint"]
+    assert [choice["option"] for choice in undecided.choices()] == [
+        "--fork first",
+        "--fork last",
+        "--checkpoint",
+    ]
     assert plan_of(both, Options(fork="first")).data == first
     assert plan_of(both, Options(fork="last")).data == second
 
@@ -417,7 +449,7 @@ def test_what_a_gap_proves_is_rebuilt_and_the_rest_gets_placeholders() -> None:
 
 @pytest.mark.parametrize("seq", range(1, 51))
 def test_any_single_lost_record_is_survived(seq: int) -> None:
-    """Each record of the healthy log is taken out in turn; the log opens again, with every other record in place."""
+    """Each record of the healthy log is taken out in turn; it opens again with all others in place."""
     healthy = samples.data("healthy-raw-unpacked")
     lines = healthy.split(b"\n")
     without = [line for line in lines if b'"seq":%d,' % seq not in line]
@@ -471,7 +503,11 @@ def test_renumbering_moves_every_reference_and_nothing_else() -> None:
     request = {"titleProvider": "x", "messageSeqs": [second], "messages": [{"content": [{"text": framed}]}]}
     log.add("session/title-llm-request", request)
     log.add("command/done", {"commandId": "c", "kind": "success", "sourceEventSeq": second})
-    span = {"shadowedRange": {"start": second, "end": second}, "shadowedSeqs": [second], "shadowedTokenCount": 1}
+    span = {
+        "shadowedRange": {"start": second, "end": second},
+        "shadowedSeqs": [second],
+        "shadowedTokenCount": 1,
+    }
     log.add("compaction/prune", span)
     message = {"content": [], "source": {"kind": "user"}, "role": "user", "id": "n"}
     replace = {"op": "replace", "start": second, "end": second}
@@ -488,7 +524,7 @@ def test_renumbering_moves_every_reference_and_nothing_else() -> None:
     assert by_type["session/title"]["data"]["messageSeqs"] == [user, second + 1]
     asked = by_type["session/title-llm-request"]["data"]
     assert asked["messageSeqs"] == [second + 1]
-    assert asked["messages"][0]["content"][0]["text"].endswith('[{"seq":%d,"text":"y"}]' % (second + 1))
+    assert asked["messages"][0]["content"][0]["text"].endswith(f'[{{"seq":{second + 1},"text":"y"}}]')
     assert by_type["command/done"]["data"]["sourceEventSeq"] == second + 1
     assert by_type["compaction/prune"]["data"]["shadowedRange"] == {"start": second + 1, "end": second + 1}
     assert by_type["user/message"]["surfaceOp"]["start"] == second + 1

@@ -22,7 +22,12 @@ DELTAS = st.lists(
 
 
 def event(seq: int, time: int, chunk: Any) -> Any:
-    return {"type": "assistant/chunk", "seq": seq, "time": time, "data": {"turn": 1, "step": 1, "chunk": chunk}}
+    return {
+        "type": "assistant/chunk",
+        "seq": seq,
+        "time": time,
+        "data": {"turn": 1, "step": 1, "chunk": chunk},
+    }
 
 
 @given(DELTAS)
@@ -78,7 +83,9 @@ def test_malformed_rows(change: Any, words: str) -> None:
 
 def test_an_empty_id_is_a_good_row() -> None:
     first = rows.decode_record(GOOD)[0]
-    assert first == event(9, 100, {"type": "tool-call-delta", "index": 0, "id": "", "name": "", "argumentsDelta": "a"})
+    assert first == event(
+        9, 100, {"type": "tool-call-delta", "index": 0, "id": "", "name": "", "argumentsDelta": "a"}
+    )
 
 
 def test_any_other_value_passes_as_it_is() -> None:

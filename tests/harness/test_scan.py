@@ -1,4 +1,4 @@
-"""A whole root: every session is answered, one bad file hides no other, and the work grows with the sessions alone."""
+"""A whole root: every session is answered, one bad file hides no other, work grows with sessions alone."""
 
 from __future__ import annotations
 
