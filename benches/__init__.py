@@ -1,0 +1,1 @@
+"""Measurements of the fold, and the stream shapes that the tests share with them."""

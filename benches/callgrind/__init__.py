@@ -1,0 +1,1 @@
+"""Instruction counts of fixed inputs: what times on a shared machine cannot tell."""

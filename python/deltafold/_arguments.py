@@ -1,0 +1,73 @@
+"""Reading a call's arguments: whole and strict, as far as certain, or the last of repetitions (A6, A7)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Protocol
+
+from deltafold.errors import MalformedToolCall
+
+
+_DEPTH = 1_000_000
+"""The status has already said that the nesting is within the limits."""
+
+
+class CallLike(Protocol):
+    """The members of a ToolCall, of whichever engine, that are read here."""
+
+    @property
+    def choice(self) -> int: ...  # noqa: D102
+    @property
+    def position(self) -> int: ...  # noqa: D102
+    @property
+    def arguments(self) -> str: ...  # noqa: D102
+    @property
+    def kind(self) -> str: ...  # noqa: D102
+    @property
+    def status(self) -> str: ...  # noqa: D102
+
+
+def parse(call: CallLike) -> dict[str, Any]:
+    """Give the arguments as a dict, strictly, integers exact (A7).
+
+    MalformedToolCall(kind="not-complete") unless the status is complete, and for a custom tool, whose input
+    is free text.
+    """
+    where = f"call {call.position} of choice {call.choice}"
+    if call.kind == "custom":
+        raise MalformedToolCall(f"the input of {where} is free text", kind="not-complete")
+    if call.status != "complete":
+        raise MalformedToolCall(f"the arguments of {where} are {call.status}", kind="not-complete")
+    if not call.arguments:
+        return {}
+    try:
+        value: dict[str, Any] = json.loads(call.arguments)
+    except ValueError:  # an integer longer than Python reads in one go
+        from deltafold.reference import json as exact  # noqa: PLC0415
+
+        value = exact.parse(call.arguments, _DEPTH).value
+    return value
+
+
+def recovered(call: CallLike) -> str | None:
+    """Give the whole arguments at the end of repeated ones (A6), those of a complete call, or None."""
+    if call.status == "complete":
+        return call.arguments
+    if call.kind == "custom":
+        return None
+    from deltafold.reference.arguments import repeated_suffix  # noqa: PLC0415
+
+    return repeated_suffix(call.arguments, _DEPTH)
+
+
+def partial(text: str) -> Any:  # noqa: ANN401
+    """Give the value that a JSON text begins as far as it is certain, for display (A7).
+
+    The last string is kept as far as it came; an unfinished number, literal, member name or escape is left
+    out, and so is everything from an error on. None when nothing is certain.
+    """
+    from deltafold.reference.partial import certain_value  # noqa: PLC0415
+
+    return certain_value(text)
+
+

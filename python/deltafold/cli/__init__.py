@@ -1,0 +1,79 @@
+"""The command `deltafold`.
+
+Each sub-command is a module of this package with `register(subparsers)`, which adds its parser and sets
+`run`, a function from the parsed options to the exit code. Only the module that is asked for is
+imported; all of them are for `--help`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import os
+import sys
+from typing import TYPE_CHECKING, Protocol, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+COMMANDS = ("assemble", "quirks", "journal", "harness", "contract")
+"""Names of the sub-commands; one whose module is not part of this installation is not offered."""
+
+BROKEN_PIPE = 141
+INTERRUPTED = 130
+
+
+class Command(Protocol):
+    """What a module of a sub-command has."""
+
+    def register(self, subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+        """Add the parser of the sub-command."""
+        ...
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `deltafold` with these arguments (default: those of the process); the exit code.
+
+    0: whole; 1: cut, or ended in an error; 2: unusable input or a wrong command line.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character gets its escape instead of a traceback.
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+    options = parser_for(given).parse_args(given)
+    run = cast("Callable[[argparse.Namespace], int]", options.run)
+    try:
+        code = run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has gone (`| head`); what is still buffered must not raise at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return code
+
+
+def parser_for(given: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser for these arguments: with one sub-command where its name comes first, else with all."""
+    parser = argparse.ArgumentParser(
+        prog="deltafold", description="Streamed answers of language models, folded to exact tool calls."
+    )
+    parser.add_argument("--version", action="version", version=version_line())
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    wanted = given[:1] if given and given[0] in COMMANDS else COMMANDS
+    for name in wanted:
+        module_name = f"{__name__}.{name}"
+        if importlib.util.find_spec(module_name) is not None:
+            cast("Command", importlib.import_module(module_name)).register(subparsers)
+    return parser
+
+
+def version_line() -> str:
+    """Version and engine."""
+    from importlib import metadata  # noqa: PLC0415 (slow to import, needed for one option)
+
+    return f"deltafold {metadata.version('deltafold')}"

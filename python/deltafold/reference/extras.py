@@ -1,0 +1,164 @@
+"""Members that are kept beside texts and calls (X1, X2): joined, appended, or the last one stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from deltafold.reference.identity import usable_index
+from deltafold.reference.text import Text, clean, clean_value, weigh, weigh_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deltafold.reference.place import Budget, Place
+
+    ReportLone = Callable[[int], None]
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401
+    """Copy a kept value, its joined texts made strings."""
+    if isinstance(value, Text):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: plain(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [plain(element) for element in value]
+    return value
+
+
+def _weight(value: Any) -> int:  # noqa: ANN401
+    return weigh(str(value)) if isinstance(value, Text) else weigh_value(value)
+
+
+class Extras:
+    """Kept members of one object. Strings are cleaned of lone surrogates, joined ones when they are whole."""
+
+    __slots__ = ("_budget", "_by_index", "_members", "_place", "_report_lone")
+
+    def __init__(
+        self,
+        budget: Budget,
+        place: Place,
+        report_lone: ReportLone,
+        members: dict[str, Any] | None = None,
+    ) -> None:
+        """Begin with nothing, or over an object that is already counted."""
+        self._budget = budget
+        self._place = place
+        self._report_lone = report_lone
+        self._members: dict[str, Any] = {} if members is None else members
+        self._by_index: dict[int, dict[str, Any]] = {}
+
+    def __bool__(self) -> bool:
+        """Whether anything is kept."""
+        return bool(self._members)
+
+    def value(self) -> dict[str, Any]:
+        """Give a copy."""
+        copy: dict[str, Any] = plain(self._members)
+        return copy
+
+    def put(self, key: str, value: Any) -> None:  # noqa: ANN401
+        """Let the last one stand; null says nothing."""
+        if value is None:
+            return
+        self._store(*self._cleaned(key, value))
+
+    def _cleaned(self, key: str, value: Any) -> tuple[str, Any]:  # noqa: ANN401
+        if not self._place.surrogates:
+            return key, value
+        key, lone_in_key = clean(key)
+        value, lone = clean_value(value)
+        self._report_lone(lone + lone_in_key)
+        return key, value
+
+    def _store(self, key: str, value: Any) -> None:  # noqa: ANN401
+        if key in self._members:
+            self._budget.spend(_weight(value) - _weight(self._members[key]))
+        else:
+            self._budget.spend(weigh(key) + _weight(value))
+        self._members[key] = value
+
+    def append(self, key: str, value: Any) -> None:  # noqa: ANN401
+        """Append a list to the list that stands, else as `put`."""
+        if value is None:
+            return
+        key, value = self._cleaned(key, value)
+        standing = self._members.get(key)
+        if isinstance(value, list) and isinstance(standing, list):
+            self._budget.spend(sum(map(weigh_value, value)))
+            standing.extend(value)
+        else:
+            self._store(key, value)
+
+    def join(self, key: str, fragment: str) -> None:
+        """Join a string to the text that stands, whatever else stood there replaced."""
+        text = self._members.get(key)
+        if not isinstance(text, Text):
+            standing = text
+            text = Text()
+            if isinstance(standing, str):
+                text.append(standing)
+            elif key in self._members:
+                self._budget.spend(-_weight(standing))
+            else:
+                self._budget.spend(weigh(key))
+            self._members[key] = text
+        visible, lone = text.prepare(fragment)
+        self._report_lone(lone)
+        self._budget.spend(weigh(visible))
+        text.append(visible)
+
+    def flush(self) -> None:
+        """End every joined text: a surrogate that waits becomes U+FFFD (P5)."""
+        self._flush(self._members)
+
+    def _flush(self, value: Any) -> None:  # noqa: ANN401
+        if isinstance(value, Text):
+            visible = value.flush()
+            self._report_lone(len(visible))
+            value.append(visible)
+        elif isinstance(value, dict):
+            for member in value.values():
+                self._flush(member)
+        elif isinstance(value, list):
+            for element in value:
+                if isinstance(element, dict):
+                    self._flush(element)
+
+    def merge_object(self, key: str, members: dict[str, Any], joined: frozenset[str]) -> None:
+        """Merge an object into the one that stands: some members join, of the rest the last non-null stands."""
+        standing = self._members.get(key)
+        if not isinstance(standing, dict):
+            self.put(key, {})
+            standing = self._members[key]
+        self._merge(standing, members, joined)
+
+    def merge_pieces(self, key: str, pieces: list[dict[str, Any]], joined: frozenset[str]) -> None:
+        """Merge pieces that have one index, append those that have none (X1)."""
+        standing = self._members.get(key)
+        if not isinstance(standing, list):
+            self.put(key, [])
+            standing = self._members[key]
+        for piece in pieces:
+            index = usable_index(piece.get("index"))
+            if index is None:
+                _, piece = self._cleaned("", piece)  # noqa: PLW2901
+                self._budget.spend(weigh_value(piece))
+                standing.append(piece)
+                continue
+            if index not in self._by_index:
+                self._budget.spend(weigh_value({}))
+                self._by_index[index] = {}
+                standing.append(self._by_index[index])
+            self._merge(self._by_index[index], piece, joined)
+
+    def _merge(self, standing: dict[str, Any], members: dict[str, Any], joined: frozenset[str]) -> None:
+        target = Extras(self._budget, self._place, self._report_lone, standing)
+        for name, value in members.items():
+            if name in joined and isinstance(value, str):
+                target.join(name, value)
+            elif value is not None:
+                target.put(name, value)
+            elif name not in standing:
+                target._store(*self._cleaned(name, None))  # noqa: SLF001

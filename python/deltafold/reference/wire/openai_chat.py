@@ -1,0 +1,268 @@
+"""OpenAI-compatible chat: chunks with choices and deltas (P6, X1 to X5)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from deltafold.reference.call import ToolDelta
+from deltafold.reference.text import clean_value, weigh_value
+from deltafold.reference.wire.members import arguments_of, identity_of, index_of, objects, remark, typed
+
+if TYPE_CHECKING:
+    from deltafold.reference.choice import ChoiceState
+    from deltafold.reference.fold import Fold
+    from deltafold.reference.json import Document
+    from deltafold.reference.wire.members import JsonObject, Report
+
+KEPT_BESIDE_DELTA = (
+    "citations",
+    "search_results",
+    "provider",
+    "native_finish_reason",
+    "content_filter_results",
+    "prompt_filter_results",
+    "system_fingerprint",
+    "service_tier",
+)
+"""Members that are kept from beside the delta and from the top of a chunk (X2)."""
+
+REASONING_MEMBERS = ("reasoning_content", "reasoning", "reasoning_text")
+KNOWN_IN_DELTA = frozenset(
+    {"role", "content", "refusal", "tool_calls", "function_call", "reasoning_details", "audio", *REASONING_MEMBERS},
+)
+KNOWN_IN_ENTRY = frozenset({"index", "id", "type", "function", "custom"})
+THINKING_PARTS = frozenset({"thinking", "reasoning"})
+PART_TEXTS = ("thinking", "reasoning", "text", "summary", "content")
+JOINED_IN_DETAILS = frozenset({"text", "summary", "data"})
+JOINED_IN_AUDIO = frozenset({"data", "transcript"})
+
+
+class OpenAIChat:
+    """Folds chat chunks."""
+
+    name: ClassVar[str] = "openai-chat"
+    sources: ClassVar[frozenset[str]] = frozenset({"arguments", "input"})
+
+    def __init__(self, fold: Fold) -> None:
+        """Fold into the given response."""
+        self._fold = fold
+        self.failed = False
+        self._document: Document | None = None
+        self._usage_came = False
+
+    @staticmethod
+    def owns(payload: JsonObject, kind: str) -> bool:  # noqa: ARG004
+        """Chunks have choices (W1)."""
+        return "choices" in payload
+
+    def fold(self, document: Document, event: str) -> None:  # noqa: ARG002
+        """Fold one chunk: choices as they stand, then what is beside them, then usage."""
+        self._document = document
+        chunk: JsonObject = document.value
+        report = self._report()
+        self._fold_origin(chunk, report)
+        for place, entry in objects(typed(chunk, "choices", list, "", report) or [], "choices", report):
+            self._fold_choice(entry, f"choices[{place}]")
+        self._keep_beside(chunk)
+        self._fold_usage(chunk, report)
+
+    def error_document(self, document: Document) -> Document:
+        """Chat errors stand in the chunk itself."""
+        return document
+
+    def close(self) -> None:
+        """Fold the messages of choices that got nothing from deltas (X4)."""
+        for index in sorted(self._fold.choices):
+            choice = self._fold.choices[index]
+            kept, choice.message = choice.message, None
+            if kept is not None and choice.silent:
+                message, self._document = kept
+                self._fold.place.surrogates = self._document.surrogates
+                self._fold_delta(choice, message, "message", is_message=True)
+
+    def blocks(self) -> list[JsonObject]:
+        """Chat has no blocks."""
+        return []
+
+    def _report(self, choice: int | None = None) -> Report:
+        return lambda kind, detail: self._fold.quirks.report(kind, choice, None, detail)
+
+    def _fold_origin(self, chunk: JsonObject, report: Report) -> None:
+        """Take id, model and creation time (X5)."""
+        self._fold.take_origin(
+            typed(chunk, "id", str, "", report),
+            typed(chunk, "model", str, "", report),
+            typed(chunk, "created", (int, float), "", report),
+        )
+
+    def _keep_beside(self, parent: JsonObject) -> None:
+        for key in KEPT_BESIDE_DELTA:
+            self._fold.extra.put(key, parent.get(key))
+
+    def _fold_usage(self, chunk: JsonObject, report: Report) -> None:
+        """Take `usage`, or the one in `x_groq` as long as none came (U1)."""
+        usage = typed(chunk, "usage", dict, "", report)
+        if usage:
+            self._usage_came = True
+            self._fold.accept_usage(self._clean_value(usage))
+        vendor = typed(chunk, "x_groq", dict, "", report)
+        usage = typed(vendor, "usage", dict, "x_groq", report) if vendor else None
+        if usage and not self._usage_came:
+            self._fold.accept_usage(self._clean_value(usage))
+
+    def _clean_value(self, value: Any, choice: int | None = None) -> Any:  # noqa: ANN401
+        if not self._fold.place.surrogates:
+            return value
+        value, lone = clean_value(value)
+        self._fold.quirks.report("lone-surrogate", choice, count=lone)
+        return value
+
+    def _fold_choice(self, entry: JsonObject, path: str) -> None:
+        index_quirks: list[tuple[str, str]] = []
+        index = index_of(entry, "index", path, lambda kind, detail: index_quirks.append((kind, detail))) or 0
+        choice = self._fold.choice(index)
+        report = self._report(index)
+        for kind, detail in index_quirks:
+            report(kind, detail)
+        delta = typed(entry, "delta", dict, path, report)
+        if delta is not None:
+            self._fold_delta(choice, delta, f"{path}.delta")
+        else:
+            self._fold.text(choice, "content", typed(entry, "text", str, path, report) or "")
+        reason = typed(entry, "finish_reason", str, path, report)
+        if reason:
+            self._fold.finish_reason(choice, reason)
+        logprobs = typed(entry, "logprobs", dict, path, report) or {}
+        for key, value in logprobs.items():
+            choice.logprobs.append(key, value)
+        self._keep_beside(entry)
+        self._keep_message(choice, typed(entry, "message", dict, path, report))
+
+    def _keep_message(self, choice: ChoiceState, message: JsonObject | None) -> None:
+        if message is None or self._document is None:
+            return
+        weight = weigh_value(clean_value(message)[0])
+        self._fold.budget.spend(weight - choice.message_weight)
+        choice.message, choice.message_weight = (message, self._document), weight
+
+    def _fold_delta(self, choice: ChoiceState, delta: JsonObject, path: str, *, is_message: bool = False) -> None:
+        """Fold a delta in the order of events: reasoning, content, refusal, calls (X1)."""
+        report = self._report(choice.index)
+        parts, content = self._content(delta, path, report)
+        self._fold_reasoning(choice, delta, parts, path)
+        self._fold.text(choice, "content", content)
+        self._fold.text(choice, "refusal", typed(delta, "refusal", str, path, report) or "")
+        entries = objects(typed(delta, "tool_calls", list, path, report) or [], f"{path}.tool_calls", report)
+        for place, entry in entries:
+            self._fold_entry(choice, entry, f"{path}.tool_calls[{place}]", place if is_message else None)
+        function_call = typed(delta, "function_call", dict, path, report)
+        if function_call:
+            self._fold_legacy_call(choice, function_call, f"{path}.function_call")
+        self._keep_extra(choice, delta, path, report)
+
+    def _content(self, delta: JsonObject, path: str, report: Report) -> tuple[str, str]:
+        """Give the reasoning and the text in `content`, which is a string or a list of parts (X1)."""
+        content = typed(delta, "content", (str, list), path, report)
+        if not isinstance(content, list):
+            return "", content or ""
+        reasoning, text = [], []
+        for part in content:
+            if not isinstance(part, dict):
+                continue
+            if part.get("type") == "text" and isinstance(part.get("text"), str):
+                text.append(part["text"])
+            elif part.get("type") in THINKING_PARTS:
+                reasoning.append(_thinking(part))
+        return "".join(reasoning), "".join(text)
+
+    def _fold_reasoning(self, choice: ChoiceState, delta: JsonObject, from_parts: str, path: str) -> None:
+        """Take the first non-empty reasoning member, else the text of the details; parts besides (X1)."""
+        report = self._report(choice.index)
+        reasoning, member = "", None
+        for name in REASONING_MEMBERS:
+            value = typed(delta, name, str, path, report)
+            if value and not reasoning:
+                reasoning, member = value, name
+        details = typed(delta, "reasoning_details", list, path, report)
+        pieces = [piece for _, piece in objects(details or [], f"{path}.reasoning_details", report)]
+        if not reasoning:
+            reasoning = "".join(_first_text(piece, ("text", "summary")) for piece in pieces)
+        if from_parts and member is None:
+            member = "content"
+        if choice.reasoning_member is None:
+            choice.reasoning_member = member
+        self._fold.text(choice, "reasoning", reasoning)
+        self._fold.text(choice, "reasoning", from_parts)
+        if pieces:
+            choice.extra.merge_pieces("reasoning_details", pieces, JOINED_IN_DETAILS)
+
+    def _fold_entry(self, choice: ChoiceState, entry: JsonObject, path: str, place: int | None) -> None:
+        """Fold one entry of `tool_calls`; in a message (X4) its place is the index that it lacks."""
+        delta = ToolDelta()
+        report = remark(delta)
+        delta.index = index_of(entry, "index", path, report)
+        if delta.index is None and place is not None:
+            delta.index = place
+        elif delta.index is None:
+            report("index-missing", path)
+        delta.id = self._clean_identity(choice, identity_of(entry, "id", path, report))
+        kind, member, body = self._body(entry, path, report)
+        if kind == "custom":
+            delta.kind = "custom"
+        self._read_body(choice, delta, body, f"{path}.{member}", "input" if kind == "custom" else "arguments")
+        delta.extra = {key: value for key, value in entry.items() if key not in KNOWN_IN_ENTRY}
+        self._fold.tool_delta(choice, delta)
+
+    def _body(self, entry: JsonObject, path: str, report: Report) -> tuple[str, str, JsonObject]:
+        """Say whether an entry is a function's or a custom tool's, and where its words stand (X3)."""
+        kind = typed(entry, "type", str, path, report)
+        function = typed(entry, "function", dict, path, report) or {}
+        custom = typed(entry, "custom", dict, path, report) or {}
+        if (custom and (kind == "custom" or not function)) or (kind == "custom" and not function):
+            return "custom", "custom", custom
+        return "function", "function", function
+
+    def _read_body(self, choice: ChoiceState, delta: ToolDelta, body: JsonObject, path: str, arguments: str) -> None:
+        report = remark(delta)
+        delta.name = self._clean_identity(choice, identity_of(body, "name", path, report))
+        if self._document is not None:
+            delta.arguments = arguments_of(self._document, body, arguments, path, report)
+
+    def _clean_identity(self, choice: ChoiceState, identity: str | None) -> str | None:
+        return identity and self._fold.clean(identity, choice.index)
+
+    def _fold_legacy_call(self, choice: ChoiceState, body: JsonObject, path: str) -> None:
+        """Fold a legacy function call, one a choice (X3)."""
+        delta = ToolDelta("legacy-function")
+        self._read_body(choice, delta, body, path, "arguments")
+        if choice.legacy_call is None:
+            choice.legacy_call = self._fold.open_call(choice, delta)
+        self._fold.note_late(choice)
+        for kind, detail in delta.remarks:
+            self._fold.quirks.report(kind, choice.index, choice.legacy_call.position, detail)
+        self._fold.fold_into(choice, choice.legacy_call, delta)
+
+    def _keep_extra(self, choice: ChoiceState, delta: JsonObject, path: str, report: Report) -> None:
+        """Keep the unknown members of a delta: audio joins, lists append, else the last stands (X2)."""
+        audio = typed(delta, "audio", dict, path, report)
+        if audio:
+            choice.extra.merge_object("audio", audio, JOINED_IN_AUDIO)
+        for key, value in delta.items():
+            if key not in KNOWN_IN_DELTA:
+                choice.extra.append(key, value)
+
+
+def _thinking(part: JsonObject) -> str:
+    """Give the text of a thinking or reasoning part, nested lists included (X1)."""
+    value = next((part[name] for name in PART_TEXTS if isinstance(part.get(name), (str, list))), "")
+    if isinstance(value, str):
+        return value
+    return "".join(
+        element if isinstance(element, str) else _thinking(element)
+        for element in value
+        if isinstance(element, (str, dict))
+    )
+
+
+def _first_text(piece: JsonObject, names: tuple[str, ...]) -> str:
+    return next((piece[name] for name in names if isinstance(piece.get(name), str) and piece[name]), "")

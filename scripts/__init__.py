@@ -1,0 +1,1 @@
+"""What `./dev` does; standard library only, so that it runs before anything is installed."""

@@ -1,0 +1,1 @@
+"""The command, as a person and as a program sees it."""
