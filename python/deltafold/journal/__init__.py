@@ -1,7 +1,7 @@
 """The session log whose writer obeys its reader.
 
-`Journal` (and `AsyncJournal`) write a session; `load` and `check` read one; every record passes one judge, `rules.admit`, on its way in
-and on its way out. See `docs/journal.md`.
+`Journal` (and `AsyncJournal`) write a session; `load` and `check` read one; every record passes one judge,
+`rules.admit`, on its way in and on its way out. See `docs/journal.md`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,13 @@
-"""The async form of the journal: the same names, awaited. The rules, the records and the order are those of the plain form."""
+"""The async form of the journal: the same names, awaited.
+
+The rules, the records and the order are those of the plain form.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Self
 
 from deltafold.journal import closers
 from deltafold.journal.chunks import Bytes, async_chunks_of
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from deltafold import Completion, Limits, Policy, ToolCall
+    from deltafold._stream import Malformed, WireName
     from deltafold.events import Event
     from deltafold.journal.history import Wire
     from deltafold.journal.opening import TornTail
@@ -50,7 +54,8 @@ async def _settled(promise: Promise) -> None:
 class AsyncJournal:
     """One session, open for writing in async code.
 
-    `async with AsyncJournal.open(root, "session-7", create=True) as journal:`, with the options and errors of `Journal.open`.
+    `async with AsyncJournal.open(root, "session-7", create=True) as journal:`, with the options and errors of
+    `Journal.open`.
     """
 
     def __init__(self, journal: Journal) -> None:
@@ -130,7 +135,7 @@ class AsyncJournal:
         finally:
             self._journal.close(clean=False)
 
-    async def __aenter__(self) -> AsyncJournal:
+    async def __aenter__(self) -> Self:
         """Return the journal itself."""
         return self
 
@@ -244,13 +249,16 @@ class AsyncTurn:
         self,
         response: Any,  # noqa: ANN401
         *,
-        wire: str = "auto",
+        wire: WireName = "auto",
         policy: Policy | None = None,
         limits: Limits | None = None,
-        malformed: Literal["raise", "skip"] = "raise",
+        malformed: Malformed = "raise",
         coalesce: bool = True,
     ) -> AsyncTurnStream:
-        """Fold a response (httpx, aiohttp, or an async iterable of bytes) into the session; see `Turn.stream`."""
+        """Fold a response (httpx, aiohttp, or an async iterable of bytes) into the session.
+
+        See `Turn.stream`.
+        """
         fold = self._state.fold(
             raw=self._raw, wire=wire, policy=policy, limits=limits, malformed=malformed, coalesce=coalesce
         )
@@ -286,7 +294,10 @@ class AsyncTurn:
 
 
 class AsyncRun:
-    """A call that runs, for `async with`; see `Run`. A cancelled body is recorded as `outcome-unknown`, and stays cancelled."""
+    """A call that runs, for `async with`; see `Run`.
+
+    A cancelled body is recorded as `outcome-unknown`, and stays cancelled.
+    """
 
     def __init__(self, state: TurnState, call: ToolCall) -> None:
         """Keep the call; nothing is recorded yet."""
@@ -295,7 +306,7 @@ class AsyncRun:
         self.exception: BaseException | None = None
         self._done = False
 
-    async def __aenter__(self) -> AsyncRun:
+    async def __aenter__(self) -> Self:
         """Record `tool/call`."""
         self.call, entry = self._state.start(self.call)
         await put(self._state.writer, [entry])

@@ -1,22 +1,27 @@
-"""From a `Completion` to what the journal writes of it: the message, and the answers to the calls that must not run.
+"""From a `Completion` to what the journal writes of it.
 
-A call that was never named cannot stand in a history (J2), so it goes to quarantine and a note says so. A call whose arguments are
-no strict object stands there with empty arguments (J7) and is answered as an error. All of it is decided here, in one place, from the
-one `ToolCall`; so id and name are the same in message, call and result.
+The message, and the answers to the calls that must not run.
+
+A call that was never named cannot stand in a history (J2), so it goes to quarantine and a note says so. A
+call whose arguments are no strict object stands there with empty arguments (J7) and is answered as an error.
+All of it is decided here, in one place, from the one `ToolCall`; so id and name are the same in message, call
+and result.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
+from deltafold.completion import Choice, Completion, ToolCall
 from deltafold.journal import values
 from deltafold.journal.history import NATIVE
+from deltafold.journal.state import CUT_REASONS
 
 if TYPE_CHECKING:
-    from deltafold.completion import Choice, Completion, ToolCall
     from deltafold.journal.writer import Entry
 
+T = TypeVar("T")
 CHAT: Final = "openai-chat"
 _SHOWN: Final = 400
 
@@ -25,9 +30,9 @@ _SHOWN: Final = 400
 class Answer:
     """What is written of one response.
 
-    `entries` are the assistant message and, behind it, the error results of the calls that must not run. `runnable` are the calls
-    that may, with the ids that the message has for them; `unnamed` those that were left out, and `note` what the model is told
-    about them once all others have their results.
+    `entries` are the assistant message and, behind it, the error results of the calls that must not run.
+    `runnable` are the calls that may, with the ids that the message has for them; `unnamed` those that were
+    left out, and `note` what the model is told about them once all others have their results.
     """
 
     entries: tuple[Entry, ...]
@@ -79,7 +84,7 @@ def _with_unique_ids(calls: list[ToolCall]) -> list[ToolCall]:
             number += 1
             new = f"{call.id}-{number}"
         seen.add(new)
-        unique.append(call if new == call.id else replace(call, id=new))
+        unique.append(call if new == call.id else like(ToolCall, call, id=new))
     return unique
 
 
@@ -97,21 +102,38 @@ def recorded_arguments(call: ToolCall) -> str:
 
 def message_of(completion: Completion, choice: Choice, calls: list[ToolCall]) -> dict[str, Any]:
     """Return the chat message of a response with these calls; the form of another wire is kept beside it."""
-    bare = replace(completion, choices=(replace(choice, tool_calls=()),)).to_message()
-    if completion.wire == CHAT and isinstance(bare, dict):
-        message = {name: value for name, value in bare.items() if name not in {"tool_calls", "function_call"}}
+    message: dict[str, Any]
+    if completion.wire == CHAT:
+        bare = like(Completion, completion, choices=(like(Choice, choice, tool_calls=()),)).to_message()
+        message = dict(bare) if isinstance(bare, dict) else {}
     else:
         message = {"role": "assistant", "content": choice.content or ""}
-        blocks = bare["content"] if isinstance(bare, dict) else bare
-        message[NATIVE] = {
-            "wire": completion.wire,
-            "value": blocks if isinstance(blocks, list) else [],
-            "before": [call.blocks_before for call in calls],
-        }
+        message[NATIVE] = _own_form(completion, choice, calls)
     if calls:
         message["tool_calls"] = [_entry(call) for call in calls]
         message["content"] = message.get("content") or None
     return message
+
+
+def _own_form(completion: Completion, choice: Choice, calls: list[ToolCall]) -> dict[str, Any]:
+    """Return the blocks of a response that are no calls, and how many of them stand before each call."""
+    blocks: list[dict[str, Any]] = []
+    before: dict[int, int] = {call.position: call.blocks_before for call in choice.tool_calls}
+    waiting = iter(choice.tool_calls)
+    for block in completion.blocks:
+        if block.get("type") == "tool_use":
+            call = next(waiting, None)
+            if call is not None:
+                before[call.position] = len(blocks)
+        else:
+            blocks.append(block)
+    return {"wire": completion.wire, "value": blocks, "before": [before[call.position] for call in calls]}
+
+
+def like(kind: type[T], value: Any, **changes: Any) -> T:  # noqa: ANN401  (a value of either engine)
+    """Return a value of the plain Python class with the members of one of either engine, but for these."""
+    members = {member.name: getattr(value, member.name) for member in fields(cast("Any", kind))}
+    return kind(**(members | changes))
 
 
 def _entry(call: ToolCall) -> dict[str, Any]:
@@ -164,11 +186,15 @@ def reason_not_run(call: ToolCall, completion: Completion, choice: Choice) -> st
 
 
 def _finish(choice: Choice) -> str:
-    return f" (finish reason {choice.finish_reason})" if choice.finish_reason else ""
+    reason = choice.finish_reason or ""
+    return f" (finish reason {reason})" if reason.lower() in CUT_REASONS else ""
 
 
 def _note(unnamed: tuple[ToolCall, ...]) -> Entry:
-    """Return the note about calls that had no name; with no call to answer, it is the user's side that says it."""
+    """Return the note about calls that had no name.
+
+    With no call to answer, it is the user's side that says it.
+    """
     lines = [f"{len(unnamed)} tool call(s) of the last answer were not run: they came without a name."]
     lines += [f"Arguments: {_short(call.arguments)}" for call in unnamed[:8]]
     return "user/message", {"message": {"role": "user", "content": "\n".join(lines)}}

@@ -1,4 +1,7 @@
-"""Checking sessions: what a reader would say of each, and every fault by name. One bad session never hides the others."""
+"""Checking sessions: what a reader would say of each, and every fault by name.
+
+One bad session never hides the others.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +35,10 @@ _PROGRESS_EVERY: Final = 4096
 class Report:
     """What is known of one session.
 
-    status: `clean`, `torn` (a torn tail alone), `damaged`, or `unreadable`. records, size: what a reader accepts from the start.
-    torn: bytes of the torn tail. faults: the first thousand, in order; `fault_count` counts all. interrupted: a turn is open.
-    live: a writer had the session. notes: what is no fault of the history (a raw stream that is not there, say).
+    status: `clean`, `torn` (a torn tail alone), `damaged`, or `unreadable`. records, size: what a reader
+    accepts from the start. torn: bytes of the torn tail. faults: the first thousand, in order; `fault_count`
+    counts all. interrupted: a turn is open. live: a writer had the session. notes: what is no fault of the
+    history (a raw stream that is not there, say).
     """
 
     session: str
@@ -89,7 +93,10 @@ class Report:
 
 
 def check(target: Target, progress: Progress | None = None) -> Report:
-    """Check one session. `progress` is called now and then with the records and bytes read so far. Never raises for what it reads."""
+    """Check one session.
+
+    `progress` is called now and then with the records and bytes read so far. Never raises for what it reads.
+    """
     report = Report(target.session, target.label)
     try:
         with target.read() as log:
@@ -105,9 +112,7 @@ def check(target: Target, progress: Progress | None = None) -> Report:
     return report
 
 
-def check_all(
-    targets: Iterable[Target], progress: Progress | None = None
-) -> Iterator[Report]:
+def check_all(targets: Iterable[Target], progress: Progress | None = None) -> Iterator[Report]:
     """Check sessions one after the other."""
     for target in targets:
         yield check(target, progress)
@@ -134,7 +139,11 @@ def _read(log: ReadLog, report: Report, progress: Progress | None) -> bytes | No
     report.closed = reader.state.closed
     if reader.torn:
         report.status = "torn"
-        why = "nothing valid stands behind it" if not report.live else "a writer is live: perhaps it is just writing"
+        why = (
+            "nothing valid stands behind it"
+            if not report.live
+            else "a writer is live: perhaps it is just writing"
+        )
         report.faults = [Fault("torn-tail", "J1", reader.state.next_seq, reader.size, reader.torn, why)]
         report.fault_count = 1
     return reader.salt

@@ -1,4 +1,4 @@
-"""The bytes of a response, whichever client it came from, as they arrive and with the content encoding undone."""
+"""The bytes of a response of any client, as they arrive and with the content encoding undone."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _READ = 65_536
 
 
 def chunks_of(response: Any) -> Iterator[Bytes]:  # noqa: ANN401  (any client's response)
-    """Return the byte chunks of a response (httpx, requests, urllib3, http.client) or of an iterable of bytes."""
+    """Return the byte chunks of a response (httpx, requests, http.client) or of an iterable of bytes."""
     if isinstance(response, bytes | bytearray | memoryview):
-        return iter([response])
+        return iter(cast("list[Bytes]", [response]))
     if hasattr(response, "iter_bytes"):  # httpx and the clients built on it
         return cast("Iterator[Bytes]", response.iter_bytes())
     if hasattr(response, "iter_content"):  # requests
@@ -29,7 +29,7 @@ def async_chunks_of(response: Any) -> AsyncIterator[Bytes]:  # noqa: ANN401
     if hasattr(response, "aiter_bytes"):  # httpx and the clients built on it
         return cast("AsyncIterator[Bytes]", response.aiter_bytes())
     content = getattr(response, "content", None)
-    if hasattr(content, "iter_any"):  # aiohttp
+    if content is not None and hasattr(content, "iter_any"):  # aiohttp
         return cast("AsyncIterator[Bytes]", content.iter_any())
     if isinstance(response, AsyncIterable):
         return cast("AsyncIterable[Bytes]", response).__aiter__()

@@ -1,4 +1,4 @@
-"""Closing an interrupted turn with ordinary records, so that what follows is a history that every provider accepts."""
+"""Closing an interrupted turn with ordinary records, so that every provider accepts what follows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ _TEXTS = {
 
 
 def open_results(state: State) -> list[Entry]:
-    """Return the error results of the calls that have none: their true outcome where it is known, and never an invented one."""
+    """Return the error results of the calls that have none.
+
+    Their true outcome where it is known, and never an invented one.
+    """
     entries: list[Entry] = []
     for call in state.open_calls:
         error = OUTCOME_UNKNOWN if call.started else NOT_STARTED

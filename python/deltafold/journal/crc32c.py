@@ -1,13 +1,13 @@
 """CRC-32C (Castagnoli) over bytes: the check value of every record.
 
-The extra `crc` brings a C implementation; without it a table in Python serves. Both give the same values, which a
-test holds against the published check value 0xe3069283 of `123456789`.
+The extra `crc` brings a C implementation; without it a table in Python serves. Both give the same values,
+which a test holds against the published check value 0xe3069283 of `123456789`.
 """
 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,7 @@ def _choose() -> Callable[[int, bytes], int]:
         return extend_in_python
     if google_crc32c.implementation != "c":
         return extend_in_python
-    return google_crc32c.extend
+    return cast("Callable[[int, bytes], int]", google_crc32c.extend)  # pyright: ignore[reportUnknownMemberType]
 
 
 extend: Callable[[int, bytes], int] = _choose()

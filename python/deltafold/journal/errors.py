@@ -10,7 +10,10 @@ from deltafold.errors import DeltafoldError
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in a log something is: the session, its file (or table), the record's seq and its first byte's offset."""
+    """Where in a log something is.
+
+    The session, its file (or table), the record's seq and its first byte's offset.
+    """
 
     session: str
     location: str
@@ -18,6 +21,7 @@ class Place:
     offset: int | None
 
     def __str__(self) -> str:
+        """Say it in one phrase."""
         where = "" if self.seq is None else f", seq {self.seq}"
         where += "" if self.offset is None else f", byte {self.offset}"
         return f"session {self.session!r}{where} ({self.location})"
@@ -26,7 +30,8 @@ class Place:
 class JournalError(DeltafoldError):
     """Anything the journal raises on purpose. `session` names the session, `location` its file or table.
 
-    `kind` is the class in small words; `offset` counts bytes of the journal, `frame` and `partial` are always None.
+    `kind` is the class in small words; `offset` counts bytes of the journal, `frame` and `partial` are always
+    None.
     """
 
     _kind: ClassVar[str] = "journal"
@@ -63,8 +68,8 @@ class Refused(JournalError):  # noqa: N818  (the contract's name)
 class JournalCorrupt(JournalError):  # noqa: N818  (the contract's name)
     """A log holds something that was not written by its rules. Nothing was changed.
 
-    `rule`, `reason`, `seq` and `offset` (bytes from the start of the file) name the first fault; `backup` is a copy made by an
-    earlier repair, where there is one; `command` shows everything that can still be read.
+    `rule`, `reason`, `seq` and `offset` (bytes from the start of the file) name the first fault; `backup` is
+    a copy made by an earlier repair, where there is one; `command` shows everything that can still be read.
     """
 
     _kind = "corrupt"
@@ -101,7 +106,10 @@ class JournalExists(JournalError):  # noqa: N818
 
 
 class JournalLocked(JournalError):  # noqa: N818  (the contract's name)
-    """Another writer has the session. `pid` is its process where that is known, `host` its machine (PostgreSQL)."""
+    """Another writer has the session.
+
+    `pid` is its process where that is known, `host` its machine (PostgreSQL).
+    """
 
     _kind = "locked"
 
@@ -110,7 +118,9 @@ class JournalLocked(JournalError):  # noqa: N818  (the contract's name)
         holder = "another writer" if pid is None else f"process {pid}"
         if host is not None:
             holder += f" on {host}"
-        super().__init__(f"session {session!r} is open in {holder} ({location})", session=session, location=location)
+        super().__init__(
+            f"session {session!r} is open in {holder} ({location})", session=session, location=location
+        )
         self.pid = pid
         self.host = host
 
@@ -118,8 +128,8 @@ class JournalLocked(JournalError):  # noqa: N818  (the contract's name)
 class JournalFailed(JournalError):  # noqa: N818
     """A write or sync failed: the writer is dead and accepts nothing until the session is reopened.
 
-    The record whose append raised this was not acknowledged. `outcome` is "absent" where it is known not to be in the log,
-    "unknown" where only reopening tells.
+    The record whose append raised this was not acknowledged. `outcome` is "absent" where it is known not to
+    be in the log, "unknown" where only reopening tells.
     """
 
     _kind = "failed"

@@ -1,7 +1,7 @@
 """Faults by name: what is wrong in a log that a reader refuses, each with its place, its rule and what to do.
 
-The judge is `rules.admit`, as everywhere. After a fault the state goes on as if the record had been what its place asks for, so that one
-fault is named once and not again by everything behind it.
+The judge is `rules.admit`, as everywhere. After a fault the state goes on as if the record had been what its
+place asks for, so that one fault is named once and not again by everything behind it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from deltafold.journal import rules, shapes, state
 from deltafold.journal.state import State, advance
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deltafold.journal.survey import Piece
 
 ADVICE: Final = {
-    "torn-tail": "nothing: it was never acknowledged; opening the session for writing cuts it and keeps a copy",
+    "torn-tail": "nothing: it was never acknowledged; the next writer cuts it and keeps a copy",
     "bad-crc": "journal repair: one flipped bit is put back; otherwise what the other records prove",
     "foreign-bytes": "journal repair takes them out and keeps a copy",
     "two-files-glued": "journal repair keeps the log of this session",
@@ -174,9 +174,10 @@ class _Seals:
 def trust(before: State, event: Event) -> None:
     """Advance over a record that may be at fault: whatever it says that can be used is used."""
     before.next_seq += 1
-    if type(event.type) is not str or type(event.data) is not dict or event.type not in shapes.SHAPES:
+    data: object = event.data
+    if type(event.type) is not str or event.type not in shapes.SHAPES or not isinstance(data, dict):
         return
-    if shapes.complaint(event.type, event.data) is not None:
+    if shapes.complaint(event.type, cast("dict[str, Any]", data)) is not None:
         return
     if event.type in {"tool/call", "tool/result"}:
         call = paired(before, event)
@@ -194,7 +195,10 @@ def trust(before: State, event: Event) -> None:
 
 
 def paired(before: State, event: Event) -> state.Call | None:
-    """Return the call that a `tool/call` or `tool/result` means: the one of its id, of its source's, or by position the first that waits."""
+    """Return the call that a `tool/call` or `tool/result` means.
+
+    The one of its id, of its source's, or by position the first that waits.
+    """
     wanted = [event.data["call_id"]]
     if event.type == "tool/result":
         wanted.append(event.data["source"].get("call_id", ""))
@@ -206,9 +210,9 @@ def paired(before: State, event: Event) -> state.Call | None:
     if all(wanted) and event.type == "tool/call":
         return None
     if any(not call_id for call_id in wanted) or any(not call.call_id for call in waiting):
-        return next((call for call in waiting if call.started == (event.type == "tool/result")), None) or next(
-            iter(waiting), None
-        )
+        return next(
+            (call for call in waiting if call.started == (event.type == "tool/result")), None
+        ) or next(iter(waiting), None)
     return None
 
 
@@ -232,5 +236,3 @@ def _result_kind(data: dict[str, Any], before: State) -> str:
 
 def _seal_of(piece: Piece) -> int:
     return int(piece.data.rstrip(b"\n")[-10:-2], 16)
-
-

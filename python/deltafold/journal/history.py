@@ -1,7 +1,7 @@
 """The history as messages: what is sent with the next request.
 
-The journal holds chat messages. `History` collects them as records come; `messages` renders them for the chat wire, and
-`render_anthropic` and `render_responses` for the other two.
+The journal holds chat messages. `History` collects them as records come; `messages` renders them for the chat
+wire, and `render_anthropic` and `render_responses` for the other two.
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ if TYPE_CHECKING:
 Wire = Literal["openai-chat", "anthropic-messages", "openai-responses"]
 
 NATIVE: Final = "deltafold"
-"""The member of a recorded assistant message that holds its own wire's form: `wire`, `value` (the blocks or items that are no calls)
-and `before` (for each call, how many of them stand before it). It is never sent to another wire."""
+"""The member of a recorded assistant message that holds its own wire's form: `wire`, `value` (the blocks or
+items that are no calls) and `before` (for each call, how many of them stand before it). It is never sent to
+another wire.
+"""
 
 
 class History:
     """The messages so far, each as JSON bytes, so that what is handed out is always the caller's own copy."""
 
     def __init__(self) -> None:
+        """Begin without a message."""
         self._messages: list[bytes] = []
 
     def add(self, event: Event) -> None:
@@ -54,11 +57,16 @@ class History:
             case "openai-responses":
                 return render_responses.items(recorded)
             case _:
-                raise ValueError(f"wire is one of openai-chat, anthropic-messages, openai-responses, not {wire!r}")
+                raise ValueError(
+                    f"wire is one of openai-chat, anthropic-messages, openai-responses, not {wire!r}"
+                )
 
 
 def _chat(message: dict[str, Any]) -> dict[str, Any]:
-    """Return a message as the chat wire takes it: no members of ours, and an object where arguments were empty."""
+    """Return a message as the chat wire takes it.
+
+    No members of ours, and an object where arguments were empty.
+    """
     message.pop(NATIVE, None)
     message.pop("is_error", None)
     for call in message.get("tool_calls", ()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from deltafold.journal import closers
 from deltafold.journal.history import History, Wire
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 def opening_entries(state: State, user: Content | dict[str, Any] | None) -> tuple[int, list[Entry]]:
-    """Return the number of the next turn and the records that begin it; an open turn at whose calls nothing is open ends first."""
+    """Return the number of the next turn and the records that begin it.
+
+    An open turn at whose calls nothing is open ends first.
+    """
     entries: list[Entry] = []
     if state.turn is not None:
         reason = "done" if state.at_rest else closers.INTERRUPTED
@@ -35,7 +38,10 @@ def opening_entries(state: State, user: Content | dict[str, Any] | None) -> tupl
 
 
 def closing_entries(state: State) -> list[Entry]:
-    """Return the records of a clean close: a turn at rest ends, one that waits for more is left for `resume`."""
+    """Return the records of a clean close.
+
+    A turn at rest ends, one that waits for more is left for `resume`.
+    """
     entries: list[Entry] = []
     if state.turn is not None and state.at_rest:
         entries.append(("turn/end", {"turn": state.turn, "reason": "done"}))
@@ -45,8 +51,9 @@ def closing_entries(state: State) -> list[Entry]:
 class Journal:
     """One session, open for writing. Use `Journal.open`, best as a context manager.
 
-    Every record is judged by J1 to J8 before a byte is written, and a method that records returns when the record is on the disk (by the
-    store's `sync`). Several threads may use one journal; one process may write a session at a time.
+    Every record is judged by J1 to J8 before a byte is written, and a method that records returns when the
+    record is on the disk (by the store's `sync`). Several threads may use one journal; one process may write
+    a session at a time.
     """
 
     def __init__(self, writer: Writer, torn: TornTail | None, *, raw: bool = True) -> None:
@@ -77,12 +84,14 @@ class Journal:
     ) -> Journal:
         """Open a session for writing.
 
-        root: a directory, a `postgresql://` address (extra `postgres`), or a store. create: make the session where it is not there;
-        with exclusive, refuse one that is. resume: close an interrupted turn. sync: "always", "group" or "os" (files only). raw: keep
-        the bytes of every response, compressed with "zstd" (extra `zstd`) if asked. quarantine: keep refused events. cwd, meta:
-        written into the first record of a new session.
+        root: a directory, a `postgresql://` address (extra `postgres`), or a store. create: make the session
+        where it is not there; with exclusive, refuse one that is. resume: close an interrupted turn. sync:
+        "always", "group" or "os" (files only). raw: keep the bytes of every response, compressed with "zstd"
+        (extra `zstd`) if asked. quarantine: keep refused events. cwd, meta: written into the first record of
+        a new session.
 
-        Raises `BadSessionId`, `JournalMissing`, `JournalExists`, `JournalLocked`, `UnknownFormat`, `JournalCorrupt`.
+        Raises `BadSessionId`, `JournalMissing`, `JournalExists`, `JournalLocked`, `UnknownFormat`,
+        `JournalCorrupt`.
         """
         store = store_of(root, sync=sync, compression=compression)
         writer, torn = open_writer(
@@ -121,8 +130,9 @@ class Journal:
     def append(self, kind: str, data: dict[str, Any]) -> int:
         """Write one record and return its seq once it is durable.
 
-        Raises `Refused` (with the rule) for one that no reader would accept; it is then in quarantine. Raises `JournalFailed` after a
-        failed write or sync: the journal then accepts nothing until it is opened again.
+        Raises `Refused` (with the rule) for one that no reader would accept; it is then in quarantine. Raises
+        `JournalFailed` after a failed write or sync: the journal then accepts nothing until it is opened
+        again.
         """
         return self.append_all([(kind, data)])
 
@@ -154,8 +164,8 @@ class Journal:
     def resume(self) -> bool:
         """Close an interrupted turn with ordinary records; whether there was one.
 
-        A call that had started is answered as `outcome-unknown`, one that had not as `not-started`. Then `messages()` is a history that
-        every provider accepts.
+        A call that had started is answered as `outcome-unknown`, one that had not as `not-started`. Then
+        `messages()` is a history that every provider accepts.
         """
         entries = closers.close_turn(self.writer.state)
         if entries:
@@ -166,8 +176,8 @@ class Journal:
     def messages(self, wire: Wire = "openai-chat") -> list[dict[str, Any]]:
         """Return the history as the messages of the next request; they are the caller's own.
 
-        Over a chat session asked for another wire, what only its own wire knows (signed thinking, items) is left out. While a call has
-        no result, no provider accepts the history.
+        Over a chat session asked for another wire, what only its own wire knows (signed thinking, items) is
+        left out. While a call has no result, no provider accepts the history.
         """
         self.writer.check_alive()
         with self.writer.paused():
@@ -195,12 +205,15 @@ class Journal:
         finally:
             self.writer.close()
 
-    def __enter__(self) -> Journal:
+    def __enter__(self) -> Self:
         """Return the journal itself."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close. After an exception the file is as whole, so the close is as clean; an open turn waits for `resume`."""
+        """Close.
+
+        After an exception the file is as whole, so the close is as clean; an open turn waits for `resume`.
+        """
         self.close()

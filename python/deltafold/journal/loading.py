@@ -25,8 +25,8 @@ _WAKE_UP: Final = 60.0
 class Loaded:
     """A session as it was read.
 
-    `events` are its records in order, `state` what they amount to, `size` their bytes, `torn` the bytes of a torn tail behind them
-    (also those of a record that a live writer is just putting).
+    `events` are its records in order, `state` what they amount to, `size` their bytes, `torn` the bytes of a
+    torn tail behind them (also those of a record that a live writer is just putting).
     """
 
     session: str
@@ -47,10 +47,10 @@ class Loaded:
 def follow(
     root: str | os.PathLike[str] | Store, session: str, *, after: int = -1, timeout: float | None = None
 ) -> Iterator[Event]:
-    """Yield a session's events with a seq above `after`, and then those that its writer adds, as they become readable.
+    """Yield a session's events with a seq above `after`, then those that its writer adds.
 
-    Ends after `timeout` seconds without a new one; with None it does not end. Being woken is only a hint: what is yielded was read, and
-    judged, from the log. Raises as `load` does.
+    Ends after `timeout` seconds without a new one; with None it does not end. Being woken is only a hint:
+    what is yielded was read, and judged, from the log. Raises as `load` does.
     """
     with store_of(root).read(session) as log:
         reader = Reader(log)

@@ -1,7 +1,8 @@
 """Session ids and the directories that hold them.
 
-An id is any text; its directory name is that text percent-encoded, so that no id can leave the root or mean something to
-a file system. The two map one to one: a directory whose name is not the encoding of an id is no session.
+An id is any text; its directory name is that text percent-encoded, so that no id can leave the root or mean
+something to a file system. The two map one to one: a directory whose name is not the encoding of an id is no
+session.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ class BadSessionId(ValueError):  # noqa: N818  (public name, reads as the thing 
 def directory_name(session: str) -> str:
     """Return the directory name of a session id.
 
-    Letters, digits, `-`, `_`, `~` and inner dots stand for themselves, everything else is percent-encoded. A name that
-    would begin or end with a dot (`.`, `..`), or that is reserved, has that character encoded too. Raises `BadSessionId`
-    for an empty id, one with control characters (NUL) or lone surrogates, and one longer than 200 bytes encoded.
+    Letters, digits, `-`, `_`, `~` and inner dots stand for themselves, everything else is percent-encoded. A
+    name that would begin or end with a dot (`.`, `..`), or that is reserved, has that character encoded too.
+    Raises `BadSessionId` for an empty id, one with control characters (NUL) or lone surrogates, and one
+    longer than 200 bytes encoded.
     """
     if not session:
         raise BadSessionId("a session id is not empty")

@@ -1,7 +1,7 @@
 """One flipped bit, found and put back: CRC-32C tells where it was.
 
-Among the lines that differ from a damaged one in a single bit, at most one verifies. That is evidence, not a guess: a chance match has a
-probability of the line's bits in 2^32, and the line must also be a record.
+Among the lines that differ from a damaged one in a single bit, at most one verifies. That is evidence, not a
+guess: a chance match has a probability of the line's bits in 2^32, and the line must also be a record.
 """
 
 from __future__ import annotations

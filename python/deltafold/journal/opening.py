@@ -1,4 +1,7 @@
-"""Opening a session for writing: take it, read it to its end, cut a torn tail, and hand over to the writer."""
+"""Opening a session for writing.
+
+Take it, read it to its end, cut a torn tail, and hand over to the writer.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,10 @@ def writer_version() -> str:
 
 
 def start_line(session: str, location: str, *, cwd: str | None, meta: dict[str, Any] | None) -> bytes:
-    """Return a new log's first line, with a salt of its own. Raises `Refused` when the rules do not let it pass."""
+    """Return a new log's first line, with a salt of its own.
+
+    Raises `Refused` when the rules do not let it pass.
+    """
     salt = secrets.token_bytes(record.SALT_BYTES)
     data: dict[str, Any] = {
         "format": shapes.FORMAT,
@@ -86,33 +92,29 @@ def open_writer(  # noqa: PLR0913  (the options of `Journal.open`)
 ) -> tuple[Writer, TornTail | None]:
     """Take a session for writing and read it to its end.
 
-    Raises `JournalMissing`, `JournalExists`, `JournalLocked`, `UnknownFormat` and `JournalCorrupt`; the session is then given back,
-    unchanged.
+    Raises `JournalMissing`, `JournalExists`, `JournalLocked`, `UnknownFormat` and `JournalCorrupt`; the
+    session is then given back, unchanged.
     """
 
     def first_line() -> bytes:
         return start_line(session, store.location, cwd=cwd, meta=meta)
 
-    log = store.write(session, first_line=first_line if create else None, exclusive=exclusive)
-    try:
-        reader = Reader(log)
-        for _event in reader.events():
-            pass
-        torn = None
-        if reader.torn:
-            torn = TornTail(reader.size, reader.torn, log.drop_tail(reader.size))
-        if reader.salt is None or reader.state.next_seq == 0:
-            if not create:
-                raise JournalMissing(
-                    f"session {session!r} has no record: its first one was torn", session=session, location=log.location
-                )
-            log.close()
-            log = store.write(session, first_line=first_line, exclusive=False)
+    torn: TornTail | None = None
+    for _ in range(2):  # a log of which even the first record is torn is begun anew
+        log = store.write(session, first_line=first_line if create else None, exclusive=exclusive)
+        try:
             reader = Reader(log)
             for _event in reader.events():
                 pass
-        salt = reader.salt or b""
-        return Writer(log, reader.state, salt, reader.size, keep_refused=keep_refused), torn
-    except BaseException:
+            if reader.torn and (create or reader.state.next_seq):
+                torn = TornTail(reader.size, reader.torn, log.drop_tail(reader.size))
+        except BaseException:
+            log.close()
+            raise
+        if reader.salt is not None and reader.state.next_seq:
+            return Writer(log, reader.state, reader.salt, reader.size, keep_refused=keep_refused), torn
         log.close()
-        raise
+        if not create:
+            break
+    message = f"session {session!r} has no record: its first one was torn"
+    raise JournalMissing(message, session=session, location=store.location)

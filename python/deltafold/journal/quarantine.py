@@ -45,7 +45,9 @@ def encode(  # noqa: PLR0913  (one argument for each member)
         "type": _clean(kind if isinstance(kind, str) else repr(kind)),
         "stream": stream,
     }
-    front = record.dump(entry)[:-1] + (b',"text":' + record.dump(text) if event is None else b',"event":' + event)
+    front = record.dump(entry)[:-1] + (
+        b',"text":' + record.dump(text) if event is None else b',"event":' + event
+    )
     return record.seal(front, salt)
 
 

@@ -33,6 +33,7 @@ class FileSink:
     """A raw stream's file while it is being written."""
 
     def __init__(self, folder: int, stream: str, compression: Compression) -> None:
+        """Begin an empty file that was not there before."""
         self._folder = folder
         file_name = stream + (ZSTD_SUFFIX if compression else SUFFIX)
         self.name = f"raw/{file_name}"
@@ -86,7 +87,9 @@ def read_stream(name: str, descriptor: int) -> Iterator[bytes]:
         return
     library = zstd()
     with open(os.dup(descriptor), "rb") as packed:  # noqa: PTH123
-        reader = library.ZstdDecompressor(max_window_size=_MAX_WINDOW).stream_reader(packed, read_across_frames=True)
+        reader = library.ZstdDecompressor(max_window_size=_MAX_WINDOW).stream_reader(
+            packed, read_across_frames=True
+        )
         try:
             while data := reader.read(files.BLOCK):
                 yield data

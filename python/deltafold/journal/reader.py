@@ -1,7 +1,7 @@
 """Reading a log: every line verified, every record judged by the rules, nothing skipped in silence.
 
-Two things can stand where a record should: a **torn tail** (bad bytes with no valid record behind them, what a crash leaves;
-it was never acknowledged) and **damage** (everything else).
+Two things can stand where a record should: a **torn tail** (bad bytes with no valid record behind them, what
+a crash leaves; it was never acknowledged) and **damage** (everything else).
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ _MIN_FOREIGN: Final = 40
 class Reader:
     """Reads one log from its first record on.
 
-    Iterate `events()`; then (or whenever it stops) `state`, `salt`, `size` (bytes of the records so far) and `torn` (bytes of a
-    torn tail behind them) say how far it came. Memory does not grow with the log.
+    Iterate `events()`; then (or whenever it stops) `state`, `salt`, `size` (bytes of the records so far) and
+    `torn` (bytes of a torn tail behind them) say how far it came. Memory does not grow with the log.
     """
 
     def __init__(self, log: ReadLog) -> None:
+        """Prepare; nothing is read yet."""
         self.log = log
         self.state = State(session=log.session)
         self.salt: bytes | None = None
@@ -42,7 +43,10 @@ class Reader:
         self.torn = 0
 
     def events(self) -> Iterator[Event]:
-        """Yield every record's event. Raises `JournalCorrupt` or `UnknownFormat` at the first that may not be there."""
+        """Yield every record's event.
+
+        Raises `JournalCorrupt` or `UnknownFormat` at the first that may not be there.
+        """
         for _line, event in self.records():
             yield event
 
@@ -94,7 +98,9 @@ class Reader:
             if behind:
                 break
             if line.size > len(line.data):
-                raise self.corrupt(line, "J1", f"a line longer than {record.MAX_LINE} bytes: no writer left that")
+                raise self.corrupt(
+                    line, "J1", f"a line longer than {record.MAX_LINE} bytes: no writer left that"
+                )
         if behind:
             raise self.corrupt(bad, "J1", f"{reason}, and a valid record stands behind it")
         self.torn = torn
@@ -105,7 +111,11 @@ class Reader:
     def corrupt(self, line: Line, rule: str, reason: str) -> JournalCorrupt:
         """Return the error that names this line as the first fault."""
         return JournalCorrupt(
-            self._place(line), rule, reason, backup=self.log.backup(), command=export_command(self.log.location)
+            self._place(line),
+            rule,
+            reason,
+            backup=self.log.backup(),
+            command=export_command(self.log.location),
         )
 
 
@@ -125,9 +135,9 @@ def _format_of(event: Event) -> int | None:
 def holds_record(data: bytes, salt: bytes | None, *, from_start: bool, first: bool) -> bool:
     """Whether a record of this log stands in these bytes: at their start (when asked), or anywhere behind.
 
-    Where the first record is bad (`first`) its salt cannot be trusted, so anything that has the form of a record counts: a log is
-    never thrown away as torn because its salt was hit. Linear in the bytes: a record is looked for between a start and the few
-    seals that follow it.
+    Where the first record is bad (`first`) its salt cannot be trusted, so anything that has the form of a
+    record counts: a log is never thrown away as torn because its salt was hit. Linear in the bytes: a record
+    is looked for between a start and the few seals that follow it.
     """
     return any(True for _ in records_within(data, salt, from_start=from_start, by_form=first))
 
@@ -135,7 +145,7 @@ def holds_record(data: bytes, salt: bytes | None, *, from_start: bool, first: bo
 def records_within(
     data: bytes, salt: bytes | None, *, from_start: bool, by_form: bool
 ) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each record of this log that stands in these bytes, as `holds_record` finds them."""
+    """Yield start and end of each record of this log in these bytes, as `holds_record` finds them."""
     starts = [match.start() for match in _START.finditer(data) if from_start or match.start() > 0]
     if not starts:
         return

@@ -1,7 +1,7 @@
 """One record, one line: `seq`, `time`, `type`, `data`, `crc`, in this order, ended by LF.
 
-The check value is CRC-32C over the log's salt (its 16 bytes) and then the line's bytes before `,"crc"`. A line is
-verified without decoding it; its value is trusted only after that.
+The check value is CRC-32C over the log's salt (its 16 bytes) and then the line's bytes before `,"crc"`. A
+line is verified without decoding it; its value is trusted only after that.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any, Final, cast
 
 import orjson
@@ -19,7 +19,8 @@ from deltafold.journal import crc32c
 SALT_BYTES: Final = 16
 MEMBERS: Final = ("seq", "time", "type", "data", "crc")
 MAX_LINE: Final = 256 * 1024 * 1024
-"""Bytes of a line that a reader looks at. The longest line that rule J1 lets through is shorter (see `values`)."""
+"""Bytes of a line that a reader looks at. The longest line that rule J1 lets through is shorter (see
+`values`)."""
 
 _SEAL = re.compile(rb',"crc":"([0-9a-f]{8})"\}\n')
 _SEAL_BYTES: Final = len(b',"crc":"01234567"}\n')
@@ -31,6 +32,7 @@ class BadLine(ValueError):  # noqa: N818  (said of the line, it is not the progr
     """A line is not a record of this log; `reason` says why."""
 
     def __init__(self, reason: str) -> None:
+        """Keep the reason."""
         super().__init__(reason)
         self.reason = reason
 
@@ -47,7 +49,7 @@ class Event:
 
 def now() -> str:
     """Return the present instant as records carry it: RFC 3339, UTC, microseconds."""
-    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def dump(value: object) -> bytes:

@@ -1,7 +1,7 @@
 """The history in the form of the Anthropic messages wire.
 
-Its rules: roles alternate and begin with the user; every `tool_use` is answered in the very next user message, whose
-`tool_result` blocks stand first; ids are unique over the whole history; no text is blank.
+Its rules: roles alternate and begin with the user; every `tool_use` is answered in the very next user
+message, whose `tool_result` blocks stand first; ids are unique over the whole history; no text is blank.
 """
 
 from __future__ import annotations
@@ -82,7 +82,12 @@ def _tool_use(entry: dict[str, Any], names: Names) -> dict[str, Any]:
         arguments: object = {"input": body["input"]}
     else:
         arguments = record.parse((body["arguments"] or "{}").encode())
-    return {"type": "tool_use", "id": names.give(entry["id"]), "name": fit_name(body["name"]), "input": arguments}
+    return {
+        "type": "tool_use",
+        "id": names.give(entry["id"]),
+        "name": fit_name(body["name"]),
+        "input": arguments,
+    }
 
 
 def _result(message: dict[str, Any], names: Names) -> dict[str, Any]:

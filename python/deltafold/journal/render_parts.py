@@ -1,9 +1,12 @@
-"""What the Anthropic and Responses forms of a history share: parts of content, and ids that are unique over all turns."""
+"""What the Anthropic and Responses forms of a history share.
+
+Parts of content, and ids that are unique over all turns.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Any, Final, cast
 
 EMPTY: Final = "(no content)"
 """Stands where a wire wants text and the history has none."""
@@ -13,12 +16,15 @@ _MAX_ID: Final = 64
 
 
 class Names:
-    """Gives every call an id that no other call of the history has, by position: the newest call of an id is meant by its results.
+    """Gives every call an id that no other call of the history has, by position.
+
+    The newest call of an id is meant by its results.
 
     Providers send constants (llama.cpp), or ids with characters that another wire refuses.
     """
 
     def __init__(self) -> None:
+        """Begin without a call."""
         self._used: set[str] = set()
         self._current: dict[str, str] = {}
 
@@ -52,7 +58,11 @@ def texts_of(content: Any) -> list[str]:  # noqa: ANN401  (a chat content: text,
     if isinstance(content, str):
         found = [content]
     else:
-        found = [part.get("text") for part in content or () if part.get("type") in {"text", "input_text", "output_text"}]
+        found = [
+            part.get("text")
+            for part in content or ()
+            if part.get("type") in {"text", "input_text", "output_text"}
+        ]
     return [text for text in found if isinstance(text, str) and text.strip()]
 
 
@@ -60,13 +70,16 @@ def image_url_of(part: dict[str, Any]) -> str | None:
     """Return the URL of a chat image part."""
     if part.get("type") != "image_url":
         return None
-    image = part.get("image_url")
-    url = image.get("url") if isinstance(image, dict) else image
+    image: Any = part.get("image_url")
+    url: Any = cast("dict[str, Any]", image).get("url") if isinstance(image, dict) else image
     return url if isinstance(url, str) and url else None
 
 
 def own_form(message: dict[str, Any], wire: str, calls: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
-    """Return the blocks of an assistant message that came over this wire, its calls at their places; None when it did not."""
+    """Return the blocks of an assistant message that came over this wire, its calls at their places.
+
+    None when it did not.
+    """
     native = message.get("deltafold", {})
     if native.get("wire") != wire:
         return None

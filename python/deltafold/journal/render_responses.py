@@ -1,7 +1,7 @@
 """The history in the form of the Responses wire: a list of input items.
 
-Its rules: every `function_call` has one `function_call_output` with its `call_id` behind it; a `reasoning` item is followed by the
-item that it led to.
+Its rules: every `function_call` has one `function_call_output` with its `call_id` behind it; a `reasoning`
+item is followed by the item that it led to.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def _assistant_items(message: dict[str, Any], names: Names) -> list[dict[str, An
         said = [{"type": "output_text", "text": text} for text in texts_of(message.get("content"))]
         said_items = [{"type": "message", "role": "assistant", "content": said}] if said else []
         return [*said_items, *calls]
-    while own and own[-1].get("type") == "reasoning":  # it led to a call that was never named, so it leads nowhere
+    while (
+        own and own[-1].get("type") == "reasoning"
+    ):  # it led to a call that was never named, so it leads nowhere
         own.pop()
     return own
 

@@ -1,7 +1,8 @@
 """J1 to J8: one table of named predicates over one state machine, and one function that asks them.
 
-`admit` is the only judge. The writer calls it before a byte is written, the reader on every record, and so do the closers
-of an interrupted turn, the import of foreign histories and repair. So whatever was written can be read.
+`admit` is the only judge. The writer calls it before a byte is written, the reader on every record, and so do
+the closers of an interrupted turn, the import of foreign histories and repair. So whatever was written can be
+read.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from deltafold.journal import shapes, state, values
 
@@ -44,8 +45,8 @@ class Rule:
 def admit(before: State, event: Event) -> Verdict | None:
     """Judge whether `event` may follow; None means that it may.
 
-    The predicates are asked in the table's order, so each may rely on those above it. Nothing is changed: the state goes on
-    by `state.advance`.
+    The predicates are asked in the table's order, so each may rely on those above it. Nothing is changed: the
+    state goes on by `state.advance`.
     """
     for rule in RULES:
         reason = rule.complaint(before, event)
@@ -54,7 +55,7 @@ def admit(before: State, event: Event) -> Verdict | None:
     return None
 
 
-# J1: the record itself
+# The record itself (J1)
 
 
 def _sequence(before: State, event: Event) -> str | None:
@@ -74,9 +75,8 @@ def _instant(_before: State, event: Event) -> str | None:
 
 
 def _json_values(_before: State, event: Event) -> str | None:
-    if type(event.data) is not dict:
-        return "data is not an object"
-    return values.complaint(event.data)
+    data: object = event.data
+    return values.complaint(cast("object", data)) if isinstance(data, dict) else "data is not an object"
 
 
 def _known_type(_before: State, event: Event) -> str | None:
@@ -85,7 +85,9 @@ def _known_type(_before: State, event: Event) -> str | None:
     wrong = values.text_complaint(event.type)
     if wrong is not None or event.type in shapes.SHAPES:
         return wrong
-    return None if event.data.get("ignorable") is True else f"type {event.type!r} is not known and not ignorable"
+    return (
+        None if event.data.get("ignorable") is True else f"type {event.type!r} is not known and not ignorable"
+    )
 
 
 def _shape(_before: State, event: Event) -> str | None:
@@ -95,7 +97,11 @@ def _shape(_before: State, event: Event) -> str | None:
 def _start_first(before: State, event: Event) -> str | None:
     if (before.next_seq == 0) == (event.type == "session/start"):
         return None
-    return "session/start is the first record" if before.next_seq == 0 else "session/start is the first record only"
+    return (
+        "session/start is the first record"
+        if before.next_seq == 0
+        else "session/start is the first record only"
+    )
 
 
 def _own_session(before: State, event: Event) -> str | None:
@@ -104,7 +110,7 @@ def _own_session(before: State, event: Event) -> str | None:
     return f"the log belongs to session {event.data['session'][:80]!r}, not to {before.session[:80]!r}"
 
 
-# J2, J3, J7: the calls of a message
+# The calls of a message (J2, J3, J7)
 
 
 def _identities(_before: State, event: Event) -> str | None:
@@ -126,7 +132,11 @@ def _identities(_before: State, event: Event) -> str | None:
 def _identity(text: str, what: str) -> str | None:
     if not text:
         return f"the {what} is empty"
-    return None if len(text) <= shapes.MAX_IDENTITY else f"the {what} is longer than {shapes.MAX_IDENTITY} characters"
+    return (
+        None
+        if len(text) <= shapes.MAX_IDENTITY
+        else f"the {what} is longer than {shapes.MAX_IDENTITY} characters"
+    )
 
 
 def _unique_ids(_before: State, event: Event) -> str | None:
@@ -161,7 +171,7 @@ def _executable(before: State, event: Event) -> str | None:
     return "the response was cut (A5): its calls are not executable"
 
 
-# J4, J5, J6: pairing, by position: only the last assistant message has calls
+# Pairing, by position: only the last assistant message has calls (J4, J5, J6)
 
 
 def _call_follows(before: State, event: Event) -> str | None:
@@ -198,7 +208,7 @@ def _calls_answered(before: State, event: Event) -> str | None:
     return f"{before.unanswered} call(s) of the last assistant message have no result ({waiting})"
 
 
-# J8: turns
+# How turns nest: J8
 
 
 def _turns(before: State, event: Event) -> str | None:
@@ -232,6 +242,6 @@ RULES: Final = (
 )
 """The whole judgement, in the order in which it is asked.
 
-A call that is not executable for another reason than its message's finish reason (truncated or invalid arguments) is answered
-in the same write as its message, so J4 refuses its `tool/call`.
+A call that is not executable for another reason than its message's finish reason (truncated or invalid
+arguments) is answered in the same write as its message, so J4 refuses its `tool/call`.
 """

@@ -1,7 +1,7 @@
 """The members of each record type's data (J1): names, which must be there, and what each may hold.
 
-A shape is a function that says what is wrong with a value, or None. What needs more than the value itself (ids, pairing,
-turns) is not here but in `rules`.
+A shape is a function that says what is wrong with a value, or None. What needs more than the value itself
+(ids, pairing, turns) is not here but in `rules`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ def _objects(value: object) -> str | None:
 def _content(value: object) -> str | None:
     if isinstance(value, str):
         return None
-    return "is neither a string nor a list of parts" if not isinstance(value, list) else _objects(value)
+    if not isinstance(value, list):
+        return "is neither a string nor a list of parts"
+    return _objects(cast("object", value))
 
 
 def _content_or_null(value: object) -> str | None:
@@ -109,7 +111,9 @@ def fields(members: Mapping[str, Member], *, others: bool = False) -> Callable[[
 
 
 def _format(value: object) -> str | None:
-    return None if type(value) is int and value == FORMAT else f"is not {FORMAT}, the format this version knows"
+    return (
+        None if type(value) is int and value == FORMAT else f"is not {FORMAT}, the format this version knows"
+    )
 
 
 _FUNCTION = fields({"name": Member(_string), "arguments": Member(_string)}, others=True)
@@ -207,7 +211,9 @@ SHAPES: Final[Mapping[str, Callable[[object], str | None]]] = {
         }
     ),
     "session/close": fields({}),
-    "session/repair": fields({"tool": Member(_filled), "changes": Member(_objects), "backup": Member(_backup_or_null)}),
+    "session/repair": fields(
+        {"tool": Member(_filled), "changes": Member(_objects), "backup": Member(_backup_or_null)}
+    ),
 }
 """The check of each known type's data."""
 

@@ -10,10 +10,20 @@ if TYPE_CHECKING:
 
 CUT_REASONS: Final = frozenset(
     {
-        "length", "max_tokens", "max_output_tokens", "model_context_window_exceeded", "content_filter", "safety",
-        "recitation", "incomplete", "error", "failed", "cancelled", "aborted",
+        "aborted",
+        "cancelled",
+        "content_filter",
+        "error",
+        "failed",
+        "incomplete",
+        "length",
+        "max_output_tokens",
+        "max_tokens",
+        "model_context_window_exceeded",
+        "recitation",
+        "safety",
     }
-)  # fmt: skip
+)
 """The finish reasons of A5, in small letters, after which no call may run."""
 
 
@@ -62,7 +72,6 @@ class State:
     def open_calls(self) -> list[Call]:
         """The calls of the last assistant message that have no result, in order."""
         return [call for call in self.calls.values() if not call.answered]
-
 
     def copy(self) -> State:
         """Return a state that goes on by itself, for judging several records before any is written."""

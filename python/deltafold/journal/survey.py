@@ -1,6 +1,7 @@
 """What lies in a log, piece by piece, whatever its state: the common ground of check, export and repair.
 
-A survey goes on where a reader stops. It knows bytes, seals and seqs; what the records mean is judged elsewhere.
+A survey goes on where a reader stops. It knows bytes, seals and seqs; what the records mean is judged
+elsewhere.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ _MAX_HELD: Final = 64
 class Piece:
     """A stretch of a log.
 
-    kind: `record` (verified), `bad-crc` (the form of a record, its check value wrong), `foreign` (anything else), `other-start` and
-    `other-record` (whole records of another log), `torn` (what a crash left at the end). `data` are its bytes, but for stretches of
-    foreign or torn bytes, which have only their first part.
+    kind: `record` (verified), `bad-crc` (the form of a record, its check value wrong), `foreign` (anything
+    else), `other-start` and `other-record` (whole records of another log), `torn` (what a crash left at the
+    end). `data` are its bytes, but for stretches of foreign or torn bytes, which have only their first part.
     """
 
     kind: Kind
@@ -47,7 +48,10 @@ class Piece:
 
 
 class Survey:
-    """Goes through a log once. `salt` is the log's, known once the first line was seen; `header_intact` whether that line verified."""
+    """Goes through a log once.
+
+    `salt` is the log's, known once the first line was seen; `header_intact` whether that line verified.
+    """
 
     def __init__(self, log: ReadLog) -> None:
         """Prepare; nothing is read yet."""
@@ -57,7 +61,10 @@ class Survey:
         self._other: bytes | None = None
 
     def pieces(self) -> Iterator[Piece]:
-        """Yield the pieces in order. Bad pieces at the end, with no record behind them, come as one `torn` piece."""
+        """Yield the pieces in order.
+
+        Bad pieces at the end, with no record behind them, come as one `torn` piece.
+        """
         held: list[Piece] = []
         for line in self.log.lines():
             if line.offset == 0:
@@ -77,7 +84,7 @@ class Survey:
         formed = held[0].offset == 0 and any(piece.kind == "bad-crc" for piece in held[1:])
         behind = any(piece.kind == "record" for piece in held[1:])
         if not self.log.tears or formed or behind:
-            yield from held  # nothing tears there; or records, or what may be records, stand behind the first bad byte
+            yield from held  # nothing tears there, or (what may be) records stand behind the first bad byte
             return
         size = held[-1].end - held[0].offset
         yield replace(held[0], kind="torn", size=size, why="nothing valid stands behind it")

@@ -1,8 +1,8 @@
 """Group commit: one thread of the process syncs for all appends that wait.
 
-Whoever appended hands in its file and gets a `Ticket`. The thread takes all tickets that came while it was busy, syncs each
-file once (or, where many wait, the whole file system once) and settles them. It never waits for company: a lone append is
-synced at once.
+Whoever appended hands in its file and gets a `Ticket`. The thread takes all tickets that came while it was
+busy, syncs each file once (or, where many wait, the whole file system once) and settles them. It never waits
+for company: a lone append is synced at once.
 """
 
 from __future__ import annotations
@@ -28,11 +28,15 @@ _REPORTS_ERRORS: Final = (5, 8)
 
 
 class Ticket:
-    """The promise of one append: settled once, with None (it is on the disk) or the error that prevented it."""
+    """The promise of one append.
+
+    Settled once, with None (it is on the disk) or the error that prevented it.
+    """
 
     __slots__ = ("_callbacks", "_gate", "_guard", "error", "settled")
 
     def __init__(self) -> None:
+        """Begin unsettled."""
         self.error: BaseException | None = None
         self.settled = False
         self._callbacks: list[Callable[[], None]] = []
@@ -70,6 +74,7 @@ class Syncer:
     """The thread and its queue. `batches`, `synced_files` and `synced_systems` count what it did."""
 
     def __init__(self) -> None:
+        """Begin idle; the thread starts with the first submission."""
         self._wake = threading.Condition()
         self._pending: list[tuple[int, Ticket]] = []
         self._thread: threading.Thread | None = None
@@ -79,7 +84,10 @@ class Syncer:
         self.synced_systems = 0
 
     def submit(self, descriptor: int) -> Ticket:
-        """Ask for the bytes written to this file so far to be synced. The file stays open until the ticket is settled."""
+        """Ask for the bytes written to this file so far to be synced.
+
+        The file stays open until the ticket is settled.
+        """
         ticket = Ticket()
         with self._wake:
             self._pending.append((descriptor, ticket))
@@ -134,13 +142,14 @@ def _settle(tickets: list[Ticket], error: OSError | None) -> None:
 class _WholeSystem:
     """`syncfs`, where it can be trusted, and whether it is cheaper just now.
 
-    It also writes what other programs have dirty on that file system, so its last cost is weighed against that of one sync
-    for each file, and it is tried again after a while.
+    It also writes what other programs have dirty on that file system, so its last cost is weighed against
+    that of one sync for each file, and it is tried again after a while.
     """
 
     RETRY_AFTER = 32
 
     def __init__(self) -> None:
+        """Begin without experience."""
         self._trusted: dict[int, bool] = {}
         self._cost: dict[int, float] = {}
         self._file_cost: dict[int, float] = {}

@@ -14,14 +14,17 @@ from deltafold.journal.stores import files
 from deltafold.journal.stores.file import JOURNAL, LOCK, FileReadLog
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from deltafold.journal.stores.base import ReadLog, Store
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One session to look at. `session` is empty where its directory's name encodes no id: then any id in the log will do."""
+    """One session to look at.
+
+    `session` is empty where its directory's name encodes no id: then any id in the log will do.
+    """
 
     session: str
     label: str
@@ -30,7 +33,7 @@ class Target:
     store: Store | None = None
 
     @contextlib.contextmanager
-    def read(self) -> Iterator[ReadLog]:
+    def read(self) -> Generator[ReadLog]:
         """Open the log. Raises `OSError` or `JournalMissing`."""
         if self.store is not None:
             with self.store.read(self.session) as log:
@@ -63,7 +66,8 @@ class Target:
 def targets_of(place: str, session: str | None = None) -> Iterator[Target]:
     """Yield the sessions that a path or a database address names, in the order of their names.
 
-    With `session`, that one alone. Raises `FileNotFoundError` where the path is none of a root, a session's directory or a journal.
+    With `session`, that one alone. Raises `FileNotFoundError` where the path is none of a root, a session's
+    directory or a journal.
     """
     if place.startswith(POSTGRES_SCHEMES):
         store = store_of(place)

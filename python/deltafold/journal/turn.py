@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 import deltafold
 from deltafold.errors import DeltafoldError
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from deltafold import Completion, Limits, Policy, ToolCall
+    from deltafold._stream import Malformed, WireName
     from deltafold.events import Event
     from deltafold.journal.stores.base import RawSink
     from deltafold.journal.writer import Entry, Writer
@@ -34,25 +35,32 @@ def user_entry(user: Content | dict[str, Any]) -> Entry:
 
 
 def result_content(value: Any) -> Content:  # noqa: ANN401
-    """Return what a tool gave as the content of its result: text and parts as they are, None as empty, else as JSON."""
+    """Return what a tool gave as a content: text and parts as they are, None as empty, else as JSON."""
     if value is None:
         return ""
     if isinstance(value, str):
         return value
-    if isinstance(value, list) and value:
-        parts = cast("list[Any]", value)
-        if all(isinstance(part, dict) and isinstance(cast("dict[str, Any]", part).get("type"), str) for part in parts):
-            return parts
+    if _is_parts(value):
+        return cast("list[dict[str, Any]]", value)
     try:
         return record.dump(value).decode("utf-8")
     except (TypeError, ValueError, RecursionError):
         return repr(value)
 
 
+def _is_parts(value: object) -> bool:
+    """Whether a value is a list of content parts: objects with a type."""
+    if not isinstance(value, list) or not value:
+        return False
+    parts = cast("list[object]", value)
+    return all(isinstance(part, dict) and isinstance(cast("Any", part).get("type"), str) for part in parts)
+
+
 class Fold:
     """One response on its way into the history: raw bytes aside first, then events, then the records."""
 
     def __init__(self, writer: Writer, assembler: deltafold.Assembler, sink: RawSink | None) -> None:
+        """Begin before the first chunk."""
         self._writer = writer
         self._assembler = assembler
         self._sink = sink
@@ -86,7 +94,10 @@ class Fold:
         self.stream = {"file": self._sink.name, "sha256": digest, "bytes": count}
 
     def close(self) -> Completion:
-        """Return the completion; the stream's note then names its wire and policy, so that replay folds it the same way."""
+        """Return the completion.
+
+        The stream's note then names its wire and policy, so that replay folds it the same way.
+        """
         self.completion = self._assembler.close()
         if self.stream is not None:
             self.stream["wire"] = self.completion.wire
@@ -107,9 +118,13 @@ class Fold:
 
 
 class TurnState:
-    """What a turn knows about its last answer: which calls may run, and what the model is still to be told."""
+    """What a turn knows about its last answer.
+
+    Which calls may run, and what the model is still to be told.
+    """
 
     def __init__(self, writer: Writer, number: int) -> None:
+        """Begin without an answer."""
         self.writer = writer
         self.number = number
         self.completion: Completion | None = None
@@ -154,15 +169,17 @@ class TurnState:
         self,
         *,
         raw: bool,
-        wire: str,
+        wire: WireName,
         policy: Policy | None,
         limits: Limits | None,
-        malformed: Literal["raise", "skip"],
+        malformed: Malformed,
         coalesce: bool,
     ) -> Fold:
         """Return a new fold for the next response; one that nobody read to its end is given up."""
         self.abandon()
-        assembler = deltafold.Assembler(wire=wire, policy=policy, limits=limits, malformed=malformed, coalesce=coalesce)
+        assembler = deltafold.Assembler(
+            wire=wire, policy=policy, limits=limits, malformed=malformed, coalesce=coalesce
+        )
         stream = f"{self.writer.state.next_seq:08d}-{secrets.token_hex(4)}"
         self._fold = Fold(self.writer, assembler, self.writer.raw_sink(stream) if raw else None)
         self._fold.policy = policy
@@ -198,19 +215,22 @@ class TurnState:
 class TurnStream:
     """The events of one response. Iterate it to its end; then the answer is in the journal.
 
-    When the stream raises, nothing of it enters the history: its raw bytes are kept, and the partial is in quarantine. Stopping early
-    is `close()`: what came is then recorded as a cut answer.
+    When the stream raises, nothing of it enters the history: its raw bytes are kept, and the partial is in
+    quarantine. Stopping early is `close()`: what came is then recorded as a cut answer.
     """
 
     def __init__(self, state: TurnState, fold: Fold, chunks: Iterator[Bytes]) -> None:
+        """Wrap the chunks of a response."""
         self._state = state
         self._fold = fold
         self._events = self._run(chunks)
 
     def __iter__(self) -> Iterator[Event]:
+        """Return the stream itself."""
         return self
 
     def __next__(self) -> Event:
+        """Return the next event."""
         return next(self._events)
 
     def _run(self, chunks: Iterator[Bytes]) -> Generator[Event]:
@@ -253,6 +273,7 @@ class Turn:
     """One turn of a session; made by `Journal.turn`."""
 
     def __init__(self, writer: Writer, number: int, *, raw: bool) -> None:
+        """Begin with no answer yet."""
         self._state = TurnState(writer, number)
         self._raw = raw
         self.number = number
@@ -265,16 +286,18 @@ class Turn:
         self,
         response: Any,  # noqa: ANN401
         *,
-        wire: str = "auto",
+        wire: WireName = "auto",
         policy: Policy | None = None,
         limits: Limits | None = None,
-        malformed: Literal["raise", "skip"] = "raise",
+        malformed: Malformed = "raise",
         coalesce: bool = True,
     ) -> TurnStream:
-        """Fold a response into the session: its bytes are kept first, then events come, then the answer is recorded.
+        """Fold a response into the session.
 
-        `response` is a response of httpx, requests or http.client, or an iterable of bytes; the options are those of
-        `deltafold.stream`. A call that must not run is answered in the same write.
+        Its bytes are kept first, then events come, then the answer is recorded.
+
+        `response` is a response of httpx, requests or http.client, or an iterable of bytes; the options are
+        those of `deltafold.stream`. A call that must not run is answered in the same write.
         """
         fold = self._state.fold(
             raw=self._raw, wire=wire, policy=policy, limits=limits, malformed=malformed, coalesce=coalesce
@@ -294,7 +317,7 @@ class Turn:
 
     @property
     def executable_calls(self) -> list[ToolCall]:
-        """The calls of the last response that may run and were not started, with the ids that the history has."""
+        """The calls of the last response that may run and were not started, with the history's ids."""
         return self._state.executable()
 
     def running(self, call: ToolCall) -> Run:
@@ -311,17 +334,21 @@ class Turn:
 
 
 class Run:
-    """A call that runs: a context manager. An exception in the body becomes an error result and goes no further, unless it is to end
-    the program (`KeyboardInterrupt` and the like), which is recorded and goes on.
+    """A call that runs: a context manager.
+
+    An exception in the body becomes an error result and goes no further, unless it is to end the program
+    (`KeyboardInterrupt` and the like), which is recorded and goes on.
     """
 
     def __init__(self, state: TurnState, call: ToolCall) -> None:
+        """Keep the call; nothing is recorded yet."""
         self._state = state
         self.call = call
         self.exception: BaseException | None = None
         self._done = False
 
-    def __enter__(self) -> Run:
+    def __enter__(self) -> Self:
+        """Record `tool/call`."""
         self.call, entry = self._state.start(self.call)
         self._state.writer.append([entry])
         return self
@@ -335,6 +362,7 @@ class Run:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
+        """Record what became of it when the body gave no result."""
         self.exception = error
         if self._done or self._state.writer.dead:
             return False

@@ -1,7 +1,7 @@
 """Which Python values a record may hold: JSON, exactly, and bounded (J1).
 
-Everything here is decided on the value itself, never on its encoding, so that the writer (which has no line yet) and the
-reader (which has one) come to the same answer.
+Everything here is decided on the value itself, never on its encoding, so that the writer (which has no line
+yet) and the reader (which has one) come to the same answer.
 """
 
 from __future__ import annotations
@@ -97,4 +97,4 @@ def is_strict_object(text: str) -> bool:
         value = record.parse(text.encode("utf-8"))
     except ValueError:
         return False
-    return isinstance(value, dict) and complaint(value) is None
+    return isinstance(value, dict) and complaint(cast("object", value)) is None

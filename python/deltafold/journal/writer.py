@@ -13,7 +13,7 @@ from deltafold.journal.record import Event
 from deltafold.journal.state import advance
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from deltafold.journal.state import State
     from deltafold.journal.stores.base import Promise, RawSink, WriteLog
@@ -25,10 +25,14 @@ Entry = tuple[str, dict[str, Any]]
 class Writer:
     """The one writer of a session, behind a log that was read to its end.
 
-    `append` is `begin` and then `wait`; several threads may append, each record is judged and put in one step.
+    `append` is `begin` and then `wait`; several threads may append, each record is judged and put in one
+    step.
     """
 
-    def __init__(self, log: WriteLog, state: State, salt: bytes, size: int, *, keep_refused: bool = True) -> None:
+    def __init__(
+        self, log: WriteLog, state: State, salt: bytes, size: int, *, keep_refused: bool = True
+    ) -> None:
+        """Take over a log that was read to its end."""
         self.log = log
         self.state = state
         self.salt = salt
@@ -43,7 +47,8 @@ class Writer:
     def begin(self, entries: Sequence[Entry], *, stream: str | None = None) -> tuple[list[Event], Promise]:
         """Judge and put records, all or none; they are on the disk once the promise is kept.
 
-        Raises `Refused` for the first that may not follow (nothing is then written to the history) and `JournalFailed`.
+        Raises `Refused` for the first that may not follow (nothing is then written to the history) and
+        `JournalFailed`.
         """
         with self._guard:
             self.check_alive()
@@ -82,7 +87,9 @@ class Writer:
 
     def quarantine(self, rule: str, reason: str, kind: object, data: object, stream: str | None) -> None:
         """Keep something out of the history, durably. Raises `JournalFailed`."""
-        line = quarantine.encode(rule=rule, reason=reason, kind=kind, data=data, stream=stream, salt=self.salt)
+        line = quarantine.encode(
+            rule=rule, reason=reason, kind=kind, data=data, stream=stream, salt=self.salt
+        )
         with self._guard:
             self.check_alive()
             with self.dying():
@@ -108,7 +115,7 @@ class Writer:
                 return self.log.raw_sink(stream)
 
     @contextmanager
-    def dying(self) -> Iterator[None]:
+    def dying(self) -> Generator[None]:
         """Turn a failed write or sync into `JournalFailed`: after it the writer accepts nothing more."""
         try:
             yield
@@ -131,7 +138,7 @@ class Writer:
             )
 
     @contextmanager
-    def paused(self) -> Iterator[None]:
+    def paused(self) -> Generator[None]:
         """Let no record be put meanwhile."""
         with self._guard:
             yield

@@ -1,7 +1,9 @@
-"""What a store gives: where the bytes of sessions lie. No rule is known here; `reader` and `writer` bring those.
+"""What a store gives: where the bytes of sessions lie.
 
-Both stores hold the same lines. A session's log reads as if it were one file: a line has an offset, and offsets count bytes
-of the lines before it.
+No rule is known here; `reader` and `writer` bring those.
+
+Both stores hold the same lines. A session's log reads as if it were one file: a line has an offset, and
+offsets count bytes of the lines before it.
 """
 
 from __future__ import annotations
@@ -16,8 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line as it lies there. `data` ends with LF unless the log ends without one or the line is longer than a reader
-    looks at; `size` is its true number of bytes.
+    """One line as it lies there.
+
+    `data` ends with LF unless the log ends without one or the line is longer than a reader looks at; `size`
+    is its true number of bytes.
     """
 
     offset: int
@@ -93,7 +97,8 @@ class WriteLog(ReadLog, Protocol):
     """One session's log, held by its one writer."""
 
     inline: bool
-    """Whether `commit` returns at once and only its promise waits; else it blocks until the records are durable."""
+    """Whether `commit` returns at once and only its promise waits; else it blocks until the records are
+    durable."""
 
     def drop_tail(self, offset: int) -> str | None:
         """Cut a torn tail that begins at `offset`, keeping a copy; returns where the copy is."""
@@ -102,8 +107,8 @@ class WriteLog(ReadLog, Protocol):
     def commit(self, seq: int, lines: list[bytes]) -> Promise:
         """Put lines behind what is there; the first has this seq.
 
-        Raises `OSError` (or the store's error) when they could not be put; then the log is cut back to the last durable record
-        where that can be done, and takes nothing more.
+        Raises `OSError` (or the store's error) when they could not be put; then the log is cut back to the
+        last durable record where that can be done, and takes nothing more.
         """
         ...
 
@@ -136,7 +141,8 @@ class Store(Protocol):
     def write(self, session: str, *, first_line: Callable[[], bytes] | None, exclusive: bool) -> WriteLog:
         """Take a session for writing.
 
-        `first_line` makes the `session/start` line of a session that is not there yet; without it `JournalMissing` is raised.
-        With `exclusive` a session that is there raises `JournalExists`. Raises `JournalLocked` when another writer has it.
+        `first_line` makes the `session/start` line of a session that is not there yet; without it
+        `JournalMissing` is raised. With `exclusive` a session that is there raises `JournalExists`. Raises
+        `JournalLocked` when another writer has it.
         """
         ...

@@ -1,11 +1,11 @@
 """The file store: one directory a session, one writer a session.
 
-    <root>/<session id, percent-encoded>/
-        journal.jsonl          the history, append-only
-        quarantine.jsonl       what was refused
-        raw/<stream>.sse[.zst] what the gateway sent
-        backup/                copies made before anything is cut or repaired
-        lock                   the writer's `flock`; holds its process id
+<root>/<session id, percent-encoded>/
+    journal.jsonl          the history, append-only
+    quarantine.jsonl       what was refused
+    raw/<stream>.sse[.zst] what the gateway sent
+    backup/                copies made before anything is cut or repaired
+    lock                   the writer's `flock`; holds its process id
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from deltafold.journal.stores.base import Line
 from deltafold.journal.syncer import Ticket
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
 JOURNAL: Final = "journal.jsonl"
 QUARANTINE: Final = "quarantine.jsonl"
@@ -35,12 +35,16 @@ LOCK: Final = "lock"
 _POLL: Final = 0.05
 
 Sync = Literal["always", "group", "os"]
-"""When an append returns: after its own sync, after one shared with all that wait, or once the operating system has it (a power
-cut may then lose the tail)."""
+"""When an append returns: after its own sync, after one shared with all that wait, or once the operating
+system has it (a power cut may then lose the tail).
+"""
 
 
 def split_lines(descriptor: int, offset: int = 0) -> Iterator[Line]:
-    """Yield the lines of a file from an offset on; of one longer than any record only the first part is kept."""
+    """Yield the lines of a file from an offset on.
+
+    Of one longer than any record only the first part is kept.
+    """
     with open(os.dup(descriptor), "rb", buffering=files.BLOCK) as source:  # noqa: PTH123
         source.seek(offset)
         while data := source.readline(record.MAX_LINE):
@@ -60,6 +64,7 @@ class FileReadLog:
     tears = True
 
     def __init__(self, session: str, path: Path, directory: int, name: str = JOURNAL) -> None:
+        """Read from this directory, which `close` closes."""
         self.session = session
         self.location = str(path / name)
         self.path = path
@@ -138,6 +143,7 @@ class FileWriteLog(FileReadLog):
     """A session's directory, held by its one writer."""
 
     def __init__(self, session: str, path: Path, directory: int, lock: int, sync: Sync) -> None:
+        """Open the journal to append to it; `lock` and `directory` are closed by `close`."""
         super().__init__(session, path, directory)
         self._lock = lock
         self._sync: Sync = sync
@@ -250,17 +256,24 @@ class FileWriteLog(FileReadLog):
 class FileStore:
     """Sessions as directories under one root.
 
-    `sync` is `"always"` (default), `"group"` or `"os"`; `compression` is None or `"zstd"` (the extra `zstd`) for raw streams.
+    `sync` is `"always"` (default), `"group"` or `"os"`; `compression` is None or `"zstd"` (the extra `zstd`)
+    for raw streams.
     """
 
-    def __init__(self, root: str | os.PathLike[str], *, sync: Sync = "always", compression: Compression = None) -> None:
+    def __init__(
+        self, root: str | os.PathLike[str], *, sync: Sync = "always", compression: Compression = None
+    ) -> None:
+        """Keep the root; nothing is opened or made yet."""
         self.root = Path(root)
         self.location = str(self.root)
         self.sync: Sync = sync
         self.compression: Compression = compression
 
     def sessions(self) -> Iterator[str]:
-        """Yield the ids of all sessions. A directory without a journal, or whose name encodes no id, is none."""
+        """Yield the ids of all sessions.
+
+        A directory without a journal, or whose name encodes no id, is none.
+        """
         for name in sorted(os.listdir(self.root)):  # noqa: PTH208  (names, not paths)
             session = names.session_id(name)
             if session is not None and os.path.lexists(self.root / name / JOURNAL):
@@ -271,7 +284,7 @@ class FileStore:
         return self.root / names.directory_name(session)
 
     @contextlib.contextmanager
-    def read(self, session: str) -> Iterator[FileReadLog]:
+    def read(self, session: str) -> Generator[FileReadLog]:
         """Open a session for reading."""
         log = self._open_read(session)
         try:
@@ -300,15 +313,14 @@ class FileStore:
             f"there is no session {session!r} in {self.location}", session=session, location=self.location
         )
 
-    def write(self, session: str, *, first_line: Callable[[], bytes] | None, exclusive: bool = False) -> FileWriteLog:
+    def write(
+        self, session: str, *, first_line: Callable[[], bytes] | None, exclusive: bool = False
+    ) -> FileWriteLog:
         """Take a session for writing; see `Store.write`."""
         path = self.path(session)
         directory = self._session_directory(session, create=first_line is not None)
         try:
-            lock = files.lock(directory, LOCK)
-            if lock is None:
-                holder = files.lock_holder(directory, LOCK)
-                raise JournalLocked(session=session, location=str(path), pid=holder)
+            lock = self._lock(session, path, directory)
         except BaseException:
             os.close(directory)
             raise
@@ -321,6 +333,12 @@ class FileStore:
             raise
         log.compression = self.compression
         return log
+
+    def _lock(self, session: str, path: Path, directory: int) -> int:
+        lock = files.lock(directory, LOCK)
+        if lock is None:
+            raise JournalLocked(session=session, location=str(path), pid=files.lock_holder(directory, LOCK))
+        return lock
 
     def _session_directory(self, session: str, *, create: bool) -> int:
         name = names.directory_name(session)
@@ -338,13 +356,15 @@ class FileStore:
     def _begin(
         self, session: str, directory: int, first_line: Callable[[], bytes] | None, *, exclusive: bool
     ) -> None:
-        """Make the journal where it is not there (or empty, which a lost write may leave), whole or not at all."""
+        """Make the journal where it is not there (or empty), whole or not at all."""
         try:
             size = os.stat(JOURNAL, dir_fd=directory, follow_symlinks=False).st_size
         except FileNotFoundError:
             size = 0
         if size and exclusive:
-            raise JournalExists(f"session {session!r} is there already", session=session, location=self.location)
+            raise JournalExists(
+                f"session {session!r} is there already", session=session, location=self.location
+            )
         if not size:
             if first_line is None:
                 raise self._missing(session)

@@ -18,12 +18,19 @@ FILE_MODE: Final = 0o600
 DIRECTORY_MODE: Final = 0o700
 BLOCK: Final = 1024 * 1024
 
-_SAFE = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # NONBLOCK: opening a pipe in a file's place must not hang
-_FULL_SYNC: Final[int | None] = getattr(fcntl, "F_FULLFSYNC", None)  # macOS: fsync alone stops at the drive's cache
+_SAFE = (
+    os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+)  # NONBLOCK: opening a pipe in a file's place must not hang
+_FULL_SYNC: Final[int | None] = getattr(
+    fcntl, "F_FULLFSYNC", None
+)  # macOS: fsync alone stops at the drive's cache
 
 
 def open_file(directory: int, name: str, flags: int) -> int:
-    """Open a regular file in a directory; made with mode 0600 when `flags` hold `O_CREAT`. Raises `OSError`."""
+    """Open a regular file in a directory; made with mode 0600 when `flags` hold `O_CREAT`.
+
+    Raises `OSError`.
+    """
     descriptor = os.open(name, flags | _SAFE, FILE_MODE, dir_fd=directory)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -47,7 +54,7 @@ def make_directory(name: str, *, within: int) -> int:
 
 
 def make_root(path: str) -> int:
-    """Open the root of a store (a link to a directory is followed), made durable with mode 0700 where it is not there."""
+    """Open the root of a store, made durable with mode 0700 where it is not there; a link is followed."""
     if not os.path.isdir(path):  # noqa: PTH112  (the rest of this file is `os`, as descriptors need it)
         parent = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120
         os.makedirs(parent, DIRECTORY_MODE, exist_ok=True)  # noqa: PTH103
@@ -67,7 +74,10 @@ def sync_directory(path: str) -> None:
 
 
 def sync_data(descriptor: int) -> None:
-    """Return once the file's bytes and size are on the disk. Raises `OSError`; a failed sync is never asked again."""
+    """Return once the file's bytes and size are on the disk.
+
+    Raises `OSError`; a failed sync is never asked again.
+    """
     if _FULL_SYNC is not None:
         fcntl.fcntl(descriptor, _FULL_SYNC)
     elif hasattr(os, "fdatasync"):
@@ -84,7 +94,10 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 
 def write_new(directory: int, name: str, data: bytes) -> None:
-    """Put a whole file under a name, durably: after a crash the name holds all of it, or what it held before."""
+    """Put a whole file under a name, durably.
+
+    After a crash the name holds all of it, or what it held before.
+    """
     fresh = f"{name}.new"
     descriptor = open_file(directory, fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     try:
@@ -121,7 +134,8 @@ def copy_range(source: int, start: int, directory: int, name: str) -> int:
 def lock(directory: int, name: str) -> int | None:
     """Take the exclusive lock of a directory and write the process id into it; None when another has it.
 
-    The lock is `flock`, so it goes with the process (also one killed) and with nothing else: a copied lock file is no lock.
+    The lock is `flock`, so it goes with the process (also one killed) and with nothing else: a copied lock
+    file is no lock.
     """
     descriptor = open_file(directory, name, os.O_RDWR | os.O_CREAT)
     try:

@@ -1,8 +1,9 @@
 """The PostgreSQL store (extra `postgres`): sessions for workers on more than one machine.
 
-A record is a row with the primary key (session, seq), inserted at the expected seq only. A worker takes a session by a lock of its
-connection and by raising the session's epoch; every write is fenced by that epoch, so a worker that lost its session (a stopped
-process, a broken connection) can write nothing more. `NOTIFY` only wakes readers; what they read comes from the table.
+A record is a row with the primary key (session, seq), inserted at the expected seq only. A worker takes a
+session by a lock of its connection and by raising the session's epoch; every write is fenced by that epoch,
+so a worker that lost its session (a stopped process, a broken connection) can write nothing more. `NOTIFY`
+only wakes readers; what they read comes from the table.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from deltafold.journal.stores.base import Line
 from deltafold.journal.syncer import Ticket
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -40,8 +41,9 @@ _SCHEMA_NAME: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 class PostgresStore:
     """Sessions in a PostgreSQL database.
 
-    address: what `psycopg.connect` takes. schema: where the tables are, made at the first write. takeover: take a session although
-    another worker's connection holds it (that worker is then fenced off); without it that raises `JournalLocked`.
+    address: what `psycopg.connect` takes. schema: where the tables are, made at the first write. takeover:
+    take a session although another worker's connection holds it (that worker is then fenced off); without it
+    that raises `JournalLocked`.
     """
 
     def __init__(self, address: str, *, schema: str = "deltafold", takeover: bool = False) -> None:
@@ -84,7 +86,7 @@ class PostgresStore:
                 last = cast("str", rows[-1][0])
 
     @contextlib.contextmanager
-    def read(self, session: str) -> Iterator[PostgresReadLog]:
+    def read(self, session: str) -> Generator[PostgresReadLog]:
         """Open a session for reading."""
         with contextlib.closing(self.connect()) as connection:
             try:
@@ -146,7 +148,9 @@ class PostgresStore:
         with connection.transaction():
             found = connection.execute(self.statement(statements.FOUND), (session,)).fetchone()
             if found is not None and exclusive:
-                raise JournalExists(f"session {session!r} is there already", session=session, location=self.location)
+                raise JournalExists(
+                    f"session {session!r} is there already", session=session, location=self.location
+                )
             if found is None:
                 if first_line is None:
                     raise self._missing(session)
@@ -246,8 +250,9 @@ class PostgresWriteLog(PostgresReadLog):
     def commit(self, seq: int, lines: list[bytes]) -> Ticket:
         """Insert lines at the expected seq, fenced; see `WriteLog.commit`.
 
-        When the connection breaks before the answer, the session is fenced anew and the rows are read: they are there, and the append
-        has worked, or they are not and never will be. Raises `SessionLost` and `JournalFailed`.
+        When the connection breaks before the answer, the session is fenced anew and the rows are read: they
+        are there, and the append has worked, or they are not and never will be. Raises `SessionLost` and
+        `JournalFailed`.
         """
         values = {"seq": seq, "lines": lines, "channel": self.channel}
         try:
@@ -268,7 +273,10 @@ class PostgresWriteLog(PostgresReadLog):
         return self._connection.execute(self.store.statement(text), given).rowcount
 
     def _arrived(self, seq: int, lines: list[bytes], cause: Exception) -> bool:
-        """Whether an append whose answer was lost is in the table; known for certain after the session is fenced anew."""
+        """Whether an append whose answer was lost is in the table.
+
+        Known for certain after the session is fenced anew.
+        """
         self._connection.close()
         self._connection = self._reconnected(cause)
         row = self.rows(statements.REFENCE, (self.session, self.epoch))
@@ -289,7 +297,9 @@ class PostgresWriteLog(PostgresReadLog):
                 return self.store.connect()
             except psycopg.OperationalError:
                 time.sleep(_RECONNECT_PAUSE)
-        raise self._failed("the server is gone; only reopening tells what it has", outcome="unknown") from cause
+        raise self._failed(
+            "the server is gone; only reopening tells what it has", outcome="unknown"
+        ) from cause
 
     def _failed(self, message: str, *, outcome: str = "absent") -> JournalFailed:
         return JournalFailed(message, session=self.session, location=self.location, outcome=outcome)

@@ -1,7 +1,7 @@
 """The statements of the PostgreSQL store. `{s}` is the schema, an identifier that the store has checked.
 
-One row of `session` is the fence: who wants to write updates it by the epoch it holds and the seq it expects, so two writers come one
-after the other, and the one whose epoch is past changes no row.
+One row of `session` is the fence: who wants to write updates it by the epoch it holds and the seq it expects,
+so two writers come one after the other, and the one whose epoch is past changes no row.
 """
 
 from __future__ import annotations
@@ -35,10 +35,15 @@ BEGIN: Final = "INSERT INTO {s}.session (session, epoch, next_seq) VALUES (%s, 0
 
 FIRST: Final = "INSERT INTO {s}.record (session, seq, line) VALUES (%s, 0, %s)"
 
-FENCE: Final = """UPDATE {s}.session SET epoch = epoch + 1, pid = %s, host = %s WHERE session = %s RETURNING epoch"""
+FENCE: Final = (
+    """UPDATE {s}.session SET epoch = epoch + 1, pid = %s, host = %s WHERE session = %s RETURNING epoch"""
+)
 
-# Waits for whatever the lost connection still has in flight on the row; after it, that connection's epoch is past.
-REFENCE: Final = """UPDATE {s}.session SET epoch = epoch + 1 WHERE session = %s AND epoch = %s RETURNING epoch"""
+# Waits for whatever the lost connection still has in flight on the row; after it, that connection's epoch is
+# past.
+REFENCE: Final = (
+    """UPDATE {s}.session SET epoch = epoch + 1 WHERE session = %s AND epoch = %s RETURNING epoch"""
+)
 
 APPEND: Final = """WITH own AS (
         UPDATE {s}.session SET next_seq = next_seq + cardinality(%(lines)s::bytea[])
