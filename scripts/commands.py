@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scripts.interpreters import Interpreter
 
 DEMO = Path("examples") / "gateway_blanks_ids.sse"
-ON_FIRST_ONLY = ("tests/journal", "tests/harness", "tests/adapters", "tests/typing", "tests/dev")
+ON_FIRST_ONLY = ("tests/journal", "tests/harness", "tests/adapters", "tests/typing", "tests/scripts")
 """Tests that do not depend on the Python version's own behaviour; the fold suite is everything else."""
 TEST_GROUPS = ("build", "test")
 ALL_GROUPS = ("build", "test", "lint")

@@ -67,7 +67,8 @@ def test_help_names_the_commands() -> None:
 def test_version() -> None:
     done = run("--version")
     assert done.returncode == 0
-    assert done.stdout.startswith(b"deltafold 0.")
+    assert done.stdout.startswith(b"deltafold ")
+    assert done.stdout.endswith(b" engine\n")
 
 
 def test_only_the_command_asked_for_is_imported() -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-from deltafold.quirks import QUIRKS
-
 from deltafold.cli import main
+from deltafold.quirks import QUIRKS
 from tests.cli import streams
 from tests.cli.test_assemble import DEMO
 

@@ -24,10 +24,18 @@ BROKEN_PIPE = 141
 INTERRUPTED = 130
 
 
+class Subparsers(Protocol):
+    """What a sub-command needs of argparse's sub-parsers."""
+
+    def add_parser(self, name: str, *, help: str, description: str) -> argparse.ArgumentParser:  # noqa: A002
+        """Add a parser of that name."""
+        ...
+
+
 class Command(Protocol):
     """What a module of a sub-command has."""
 
-    def register(self, subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    def register(self, subparsers: Subparsers) -> None:
         """Add the parser of the sub-command."""
         ...
 
@@ -62,7 +70,7 @@ def parser_for(given: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="deltafold", description="Streamed answers of language models, folded to exact tool calls."
     )
-    parser.add_argument("--version", action="version", version=version_line())
+    parser.add_argument("--version", action=ShowVersion, nargs=0, help="show version and engine")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     wanted = given[:1] if given and given[0] in COMMANDS else COMMANDS
     for name in wanted:
@@ -72,8 +80,26 @@ def parser_for(given: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
-def version_line() -> str:
-    """Version and engine."""
-    from importlib import metadata  # noqa: PLC0415 (slow to import, needed for one option)
+class ShowVersion(argparse.Action):
+    """`--version`: the version and the engine; looked up only when asked for."""
 
-    return f"deltafold {metadata.version('deltafold')}"
+    def __call__(self, parser: argparse.ArgumentParser, *_rest: object) -> None:
+        """Print them and exit."""
+        import deltafold  # noqa: PLC0415 (needed for this option alone)
+
+        try:
+            version = metadata_version()
+        except LookupError:
+            version = "(not installed)"
+        sys.stdout.write(f"deltafold {version}, {deltafold.IMPLEMENTATION} engine\n")
+        parser.exit()
+
+
+def metadata_version() -> str:
+    """The version of the installed package; LookupError where it runs from a source tree."""
+    from importlib import metadata  # noqa: PLC0415 (slow to import)
+
+    try:
+        return metadata.version("deltafold")
+    except metadata.PackageNotFoundError as error:
+        raise LookupError from error

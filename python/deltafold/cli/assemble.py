@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     import argparse
 
     from deltafold import Choice, Completion, ToolCall
+    from deltafold.cli import Subparsers
     from deltafold.cli.folding import Folded
 
 WIDTH = 160
 """Characters of a text or of arguments that are shown without --full."""
 
 
-def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(subparsers: Subparsers) -> None:
     """Add the parser."""
     parser = subparsers.add_parser(
         "assemble",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from deltafold import Completion
+    from deltafold._stream import Malformed
 
 WHOLE, BROKEN, UNUSABLE = 0, 1, 2
 """Exit codes: a whole stream; one that is cut or ended in an error; input that holds no stream."""
@@ -93,7 +94,7 @@ def fold(name: str, options: argparse.Namespace) -> Folded:
 def assembled(file: BinaryIO, options: argparse.Namespace) -> Completion:
     """The Completion of a file; where the stream ended in an error, that so far (P7)."""
     policy = deltafold.Policy.harness() if options.policy == "harness" else None
-    malformed = "skip" if options.skip_malformed else "raise"
+    malformed: Malformed = "skip" if options.skip_malformed else "raise"
     try:
         return deltafold.assemble(chunks_of(file), wire=options.wire, policy=policy, malformed=malformed)
     except deltafold.DeltafoldError as error:

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     import argparse
 
     from deltafold import Completion, Quirk
+    from deltafold.cli import Subparsers
     from deltafold.cli.folding import Folded
 
 DETAIL_WIDTH = 60
 
 
-def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def register(subparsers: Subparsers) -> None:
     """Add the parser."""
     parser = subparsers.add_parser(
         "quirks",

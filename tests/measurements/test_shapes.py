@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 
 import pytest
-from tests.support import SHARED
 
 import deltafold
 from benches import loops
-from benches.corpus import captured_feeds
+from benches.corpus import SHARED, captured_feeds
 from benches.shapes import FEED_SIZES, FRAME_FEEDS, SHAPES, shape
 
 DIGESTS = {
