@@ -89,6 +89,10 @@ class FaultFinder:
                     if piece.event is not None and piece.event.seq == self.state.next_seq:
                         self._take_on_trust(piece.event)
                         self._seals.add(piece.event.seq, 0)
+                case "unreadable":
+                    yield self._fault("wrong-record", "J1", piece)
+                    self.state.next_seq += 1
+                    self._seals.add(self.state.next_seq - 1, _seal_of(piece))
                 case "torn":
                     yield self._fault("torn-tail", "J1", piece)
                 case "other-start":

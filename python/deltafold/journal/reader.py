@@ -63,6 +63,8 @@ class Reader:
             try:
                 event = record.decode(line.data, self.salt or b"")
             except BadLine as bad:
+                if bad.sealed:
+                    raise self.corrupt(line, "J1", bad.reason) from None
                 self._end_at(line, lines, bad.reason)
                 return
             self._judge(line, event)

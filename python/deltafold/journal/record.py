@@ -25,16 +25,20 @@ MAX_LINE: Final = 256 * 1024 * 1024
 _SEAL = re.compile(rb',"crc":"([0-9a-f]{8})"\}\n')
 _SEAL_BYTES: Final = len(b',"crc":"01234567"}\n')
 _LONG_INTEGER = re.compile(rb"[0-9]{19}")
-_SALT = re.compile(rb'^\{"seq":0,.*?"salt":"([0-9a-f]{32})"')
+_SALT = re.compile(rb'^\{"seq":.*?"salt":"([0-9a-f]{32})"')
 
 
 class BadLine(ValueError):  # noqa: N818  (said of the line, it is not the program that erred)
-    """A line is not a record of this log; `reason` says why."""
+    """A line is not a record of this log; `reason` says why.
 
-    def __init__(self, reason: str) -> None:
+    `sealed`: its check value holds, so a program wrote exactly this, and no crash or accident did.
+    """
+
+    def __init__(self, reason: str, *, sealed: bool = False) -> None:
         """Keep the reason."""
         super().__init__(reason)
         self.reason = reason
+        self.sealed = sealed
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +113,10 @@ def decode(line: bytes, salt: bytes) -> Event:
         raise BadLine("line without end" if not line.endswith(b"\n") else "not a record")
     if checksum(line[: match.start()], salt) != int(match[1], 16):
         raise BadLine("crc does not match")
-    return opened(line)
+    try:
+        return opened(line)
+    except BadLine as bad:
+        raise BadLine(bad.reason, sealed=True) from None
 
 
 def opened(line: bytes) -> Event:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from deltafold.journal.stores.base import Line, ReadLog
 
-Kind = Literal["record", "bad-crc", "foreign", "other-start", "other-record", "torn"]
+Kind = Literal["record", "bad-crc", "foreign", "other-start", "other-record", "unreadable", "torn"]
 NO_END: Final = "no LF behind it"
 _PROBE: Final = 64
 _MAX_HELD: Final = 64
@@ -30,7 +30,7 @@ class Piece:
     """A stretch of a log.
 
     kind: `record` (verified), `bad-crc` (the form of a record, its check value wrong), `foreign` (anything
-    else), `other-start` and `other-record` (whole records of another log), `torn` (what a crash left at the
+    else), `unreadable` (sealed, but no object with a record's members), `other-start` and `other-record` (whole records of another log), `torn` (what a crash left at the
     end). `data` are its bytes, but for stretches of foreign or torn bytes, which have only their first part.
     """
 
@@ -113,7 +113,10 @@ class Survey:
         try:
             event = record.decode(line.data, salt)
         except BadLine as bad:
-            yield from self._split_bad(line, bad.reason)
+            if bad.sealed:
+                yield Piece("unreadable", line.offset, line.size, line.data, why=bad.reason)
+            else:
+                yield from self._split_bad(line, bad.reason)
             return
         self._other = None
         yield Piece("record", line.offset, line.size, line.data, event)

@@ -15,7 +15,7 @@ import os
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, BinaryIO, Final, Literal
 
 from deltafold.journal import names, record, syncer
 from deltafold.journal.errors import JournalExists, JournalLocked, JournalMissing
@@ -40,22 +40,18 @@ system has it (a power cut may then lose the tail).
 """
 
 
-def split_lines(descriptor: int, offset: int = 0) -> Iterator[Line]:
-    """Yield the lines of a file from an offset on.
-
-    Of one longer than any record only the first part is kept.
-    """
-    with open(os.dup(descriptor), "rb", buffering=files.BLOCK) as source:  # noqa: PTH123
-        source.seek(offset)
-        while data := source.readline(record.MAX_LINE):
-            size = len(data)
-            while not data.endswith(b"\n") and size >= record.MAX_LINE:
-                more = source.readline(files.BLOCK)
-                size += len(more)
-                if not more or more.endswith(b"\n"):
-                    break
-            yield Line(offset, data, size)
-            offset += size
+def split_lines(source: BinaryIO, offset: int = 0) -> Iterator[Line]:
+    """Yield the lines of a file from an offset on; of one longer than any record only the first part is kept."""
+    source.seek(offset)
+    while data := source.readline(record.MAX_LINE):
+        size = len(data)
+        while not data.endswith(b"\n") and size >= record.MAX_LINE:
+            more = source.readline(files.BLOCK)
+            size += len(more)
+            if not more or more.endswith(b"\n"):
+                break
+        yield Line(offset, data, size)
+        offset += size
 
 
 class FileReadLog:
@@ -94,10 +90,8 @@ class FileReadLog:
 
     def _lines_of(self, name: str, offset: int = 0) -> Iterator[Line]:
         descriptor = files.open_file(self.directory, name, os.O_RDONLY)
-        try:
-            yield from split_lines(descriptor, offset)
-        finally:
-            os.close(descriptor)
+        with open(descriptor, "rb", buffering=files.BLOCK) as source:  # noqa: PTH123
+            yield from split_lines(source, offset)
 
     def raw_names(self) -> list[str]:
         """Return the names of the raw streams, sorted."""

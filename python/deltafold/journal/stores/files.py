@@ -9,6 +9,7 @@ import contextlib
 import fcntl
 import os
 import stat
+import time
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 FILE_MODE: Final = 0o600
 DIRECTORY_MODE: Final = 0o700
 BLOCK: Final = 1024 * 1024
+_HOLDER_TRIES: Final = 10
+_HOLDER_PAUSE: Final = 0.01
 
 _SAFE = (
     os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -149,7 +152,17 @@ def lock(directory: int, name: str) -> int | None:
 
 
 def lock_holder(directory: int, name: str) -> int | None:
-    """Return the process id that the lock's holder wrote, where it is readable."""
+    """Return the process id that the lock's holder wrote; one that has only just taken it is given a moment."""
+    holder = None
+    for _ in range(_HOLDER_TRIES):
+        holder = _written_pid(directory, name)
+        if holder is not None and _is_alive(holder):
+            break
+        time.sleep(_HOLDER_PAUSE)
+    return holder
+
+
+def _written_pid(directory: int, name: str) -> int | None:
     try:
         descriptor = open_file(directory, name, os.O_RDONLY)
     except OSError:
@@ -160,6 +173,16 @@ def lock_holder(directory: int, name: str) -> int | None:
         return None
     finally:
         os.close(descriptor)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
 
 
 def is_locked(directory: int, name: str) -> bool:
