@@ -14,10 +14,11 @@ OUTCOME_UNKNOWN = "outcome-unknown"
 NOT_STARTED = "not-started"
 INTERRUPTED = "interrupted"
 
-_TEXTS = {
+TEXTS = {
     OUTCOME_UNKNOWN: "The program stopped while this call was running. Whether it took effect is not known.",
     NOT_STARTED: "The program stopped before this call was started. It did not run.",
 }
+"""What the model is told of each."""
 
 
 def open_results(state: State) -> list[Entry]:
@@ -28,7 +29,7 @@ def open_results(state: State) -> list[Entry]:
     entries: list[Entry] = []
     for call in state.open_calls:
         error = OUTCOME_UNKNOWN if call.started else NOT_STARTED
-        entries.append(result_entry(call.call_id, _TEXTS[error], error=error))
+        entries.append(result_entry(call.call_id, TEXTS[error], error=error))
     return entries
 
 

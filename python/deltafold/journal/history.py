@@ -63,13 +63,16 @@ class History:
 
 
 def _chat(message: dict[str, Any]) -> dict[str, Any]:
-    """Return a message as the chat wire takes it.
+    """Return a message as every chat server takes it.
 
-    No members of ours, and an object where arguments were empty.
+    No members of ours; an object where arguments were empty; a text, if an empty one, where there is no content.
     """
     message.pop(NATIVE, None)
     message.pop("is_error", None)
-    for call in message.get("tool_calls", ()):
+    calls = message.get("tool_calls", ())
+    for call in calls:
         if call["type"] == "function":
             call["function"]["arguments"] = call["function"]["arguments"] or "{}"
+    if not message.get("content") and not calls:
+        message["content"] = ""
     return message

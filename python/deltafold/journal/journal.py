@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from deltafold.journal import closers
+from deltafold.journal.adopt import Adoption
 from deltafold.journal.history import History, Wire
 from deltafold.journal.opening import TornTail, open_writer, store_of
 from deltafold.journal.reader import Reader
@@ -12,6 +13,7 @@ from deltafold.journal.turn import Content, Turn, user_entry
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable
     from types import TracebackType
 
     from deltafold.journal.raw import Compression
@@ -172,6 +174,16 @@ class Journal:
             self._leave_turn()
             self.writer.append(entries)
         return bool(entries)
+
+    def adopt(self, messages: Iterable[dict[str, Any]]) -> list[str]:
+        """Take over chat messages that another program kept, broken as they may be.
+
+        Pairing is by position where ids are empty; an empty id is replaced by one of I10; a call without a
+        result is answered as `outcome-unknown`; a call without a name and a result without a call go to
+        quarantine. Returns what was changed or set aside, in words. Every record passes J1 to J8.
+        """
+        self._leave_turn()
+        return Adoption(self.writer).take(messages)
 
     def messages(self, wire: Wire = "openai-chat") -> list[dict[str, Any]]:
         """Return the history as the messages of the next request; they are the caller's own.

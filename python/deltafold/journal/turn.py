@@ -204,6 +204,7 @@ class TurnState:
     def keep_failed(self, fold: Fold, error: BaseException) -> None:
         """Keep what there is of a response that failed: its raw bytes, and the partial in quarantine."""
         if self.writer.dead:
+            fold.abandon()
             return
         fold.keep_raw()
         self.completion = fold.partial()
