@@ -60,6 +60,13 @@ class Survey:
         self.header_intact = True
         self._other: bytes | None = None
 
+    def known_salt(self) -> bytes | None:
+        """Return the log's salt without going through it."""
+        for line in self.log.lines():
+            self._read_header(line)
+            break
+        return self.salt
+
     def pieces(self) -> Iterator[Piece]:
         """Yield the pieces in order.
 
