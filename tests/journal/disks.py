@@ -1,4 +1,5 @@
-"""File systems to break: ext4 on a loop device whose power is cut, and a tmpfs that fills up. Both need root."""
+"""File systems to break: ext4 on a loop device whose power is cut, and a tmpfs that fills up. Both need
+root."""
 
 from __future__ import annotations
 

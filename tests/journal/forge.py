@@ -114,7 +114,13 @@ def started(
 
 def result(call_id: str = "call_1", content: Any = "a drink", **members: Any) -> tuple[str, dict[str, Any]]:
     source = {"kind": "tool", "call_id": call_id}
-    return "tool/result", {"call_id": call_id, "content": content, "is_error": False, "source": source, **members}
+    return "tool/result", {
+        "call_id": call_id,
+        "content": content,
+        "is_error": False,
+        "source": source,
+        **members,
+    }
 
 
 def turn(number: int = 0) -> tuple[str, dict[str, Any]]:

@@ -17,10 +17,14 @@ def environment(**more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), **more}
 
 
-def child(name: str, *arguments: object, wrapper: tuple[str, ...] = (), **options: Any) -> subprocess.Popen[str]:
+def child(
+    name: str, *arguments: object, wrapper: tuple[str, ...] = (), **options: Any
+) -> subprocess.Popen[str]:
     """Start a module of `tests.journal.children`, its standard output piped."""
     command = [*wrapper, sys.executable, "-m", f"tests.journal.children.{name}", *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment(), cwd=ROOT, **options)
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=environment(), cwd=ROOT, **options
+    )
 
 
 def acknowledged(lines: list[str]) -> list[int]:

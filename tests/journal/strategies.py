@@ -11,8 +11,12 @@ from tests.journal import forge
 
 IDS = st.sampled_from(["call_1", "call_2", "a", "", "\ud800"])
 NAMES = st.sampled_from(["look_up", "other", ""])
-ARGUMENTS = st.sampled_from(['{"q":"tea"}', "{}", "", '{"a":', "[]", "{}{}", '{"a":NaN}', '{"a":1e999}', " {} "])
-TEXTS = st.one_of(st.text(max_size=8), st.sampled_from(["", "\ud800", "\x00", "\u2028", '"crc":"', '{"seq":1']))
+ARGUMENTS = st.sampled_from(
+    ['{"q":"tea"}', "{}", "", '{"a":', "[]", "{}{}", '{"a":NaN}', '{"a":1e999}', " {} "]
+)
+TEXTS = st.one_of(
+    st.text(max_size=8), st.sampled_from(["", "\ud800", "\x00", "\u2028", '"crc":"', '{"seq":1'])
+)
 JUNK: st.SearchStrategy[Any] = st.one_of(
     st.none(),
     st.booleans(),
@@ -82,7 +86,8 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 @st.composite
 def mutated(draw: st.DrawFn) -> list[tuple[Any, Any]]:
-    """A healthy session with a few wounds: members changed or lost, records dropped, repeated, swapped, put in."""
+    """A healthy session with a few wounds: members changed or lost, records dropped, repeated, swapped, put
+    in."""
     entries: list[tuple[Any, Any]] = copy.deepcopy(draw(sessions()))
     for _ in range(draw(st.integers(1, 3))):
         at = draw(st.integers(0, len(entries) - 1))

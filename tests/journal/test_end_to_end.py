@@ -1,4 +1,5 @@
-"""A gateway over loopback, an agent that is killed in the middle, another that resumes: the next request goes out right."""
+"""A gateway over loopback, an agent that is killed in the middle, another that resumes: the next request goes
+out right."""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ QUIRKY = (
     streams.delta({"content": "Let me look."})
     + streams.delta(streams.call('{"q":'))
     + streams.delta(streams.call('"tea"}', id="", name=""))
-    + streams.delta({"tool_calls": [{"index": 1, "id": "", "function": {"name": "other", "arguments": "{}"}}]})
+    + streams.delta(
+        {"tool_calls": [{"index": 1, "id": "", "function": {"name": "other", "arguments": "{}"}}]}
+    )
     + streams.delta({}, "tool_calls")
     + streams.DONE
 )
@@ -26,7 +29,8 @@ FINAL = streams.delta({"content": "Tea is a drink."}) + streams.delta({}, "stop"
 
 
 class Gateway(BaseHTTPRequestHandler):
-    """Refuses with 400 what the chat rules do not allow; answers with a quirky stream, then with a final one."""
+    """Refuses with 400 what the chat rules do not allow; answers with a quirky stream, then with a final
+    one."""
 
     requests: list[list[dict]] = []
     refusals: list[str] = []

@@ -36,7 +36,8 @@ def traced(tmp_path, inject, sync, *, path="s/journal.jsonl"):
 @pytest.mark.parametrize("when", [1, 2, 7, 20])
 @pytest.mark.parametrize("sync", ["always", "group"])
 def test_a_sync_that_fails(tmp_path, sync, when):
-    """EIO from fdatasync: the append raises, nothing more is accepted, and it is not asked again as if it had worked."""
+    """EIO from fdatasync: the append raises, nothing more is accepted, and it is not asked again as if it had
+    worked."""
     lines = traced(tmp_path, f"fdatasync:error=EIO:when={when}", sync)
     assert "failed absent\n" in lines
     assert "dead\n" in lines
@@ -60,12 +61,11 @@ def test_a_write_that_finds_no_space(tmp_path, when):
 
 
 def test_a_disk_that_cannot_even_be_cut_back(tmp_path):
-    """After a failed sync the truncation fails too: the unacknowledged record may stay, whole, and is then a record."""
+    """After a failed sync the truncation fails too: the unacknowledged record may stay, whole, and is then a
+    record."""
     if shutil.which("strace") is None:
         pytest.skip("strace is not installed")
-    lines = traced(
-        tmp_path, "fdatasync,ftruncate:error=EIO:when=5+", "always", path="s/journal.jsonl"
-    )
+    lines = traced(tmp_path, "fdatasync,ftruncate:error=EIO:when=5+", "always", path="s/journal.jsonl")
     seqs = acknowledged(lines)
     events = load(tmp_path, "s").events
     assert [event.seq for event in events] == list(range(len(events)))
@@ -79,7 +79,16 @@ def test_a_session_that_cannot_be_made(tmp_path, call):
         pytest.skip("strace is not installed")
     log = tmp_path / "strace.log"
     calls = {"rename": "rename,renameat,renameat2", "mkdir": "mkdir,mkdirat"}.get(call, call)
-    wrapper = ("strace", "-f", "-o", str(log), "-e", f"trace={calls}", "-e", f"inject={calls}:error=EIO:when=1")
+    wrapper = (
+        "strace",
+        "-f",
+        "-o",
+        str(log),
+        "-e",
+        f"trace={calls}",
+        "-e",
+        f"inject={calls}:error=EIO:when=1",
+    )
     process = child("appender", tmp_path / "root", "s", "always", 3, wrapper=wrapper, stderr=-3)
     lines = process.stdout.readlines()
     process.stdout.close()

@@ -33,7 +33,9 @@ def numbers(root, session):
         events = load(root, session).events
     except JournalMissing:
         return []
-    return [int(event.data["message"]["content"].split()[1]) for event in events if event.type == "user/message"]
+    return [
+        int(event.data["message"]["content"].split()[1]) for event in events if event.type == "user/message"
+    ]
 
 
 def give_back(journal):
@@ -42,7 +44,8 @@ def give_back(journal):
 
 
 def append_and_lose_power(disk, sync, session, count):
-    """Append; cut the power right after the last acknowledgement; return what was acknowledged and what is there."""
+    """Append; cut the power right after the last acknowledgement; return what was acknowledged and what is
+    there."""
     root = disk.mount_point / "root"
     journal = Journal.open(root, session, create=True, sync=sync)
     acknowledged = []
@@ -95,7 +98,8 @@ def test_power_cut_in_the_middle_of_many_writers(disk, sync):
                     seen.append(len(seen))
 
         threads = [
-            threading.Thread(target=work, args=(journal, acknowledged[journal.session])) for journal in journals
+            threading.Thread(target=work, args=(journal, acknowledged[journal.session]))
+            for journal in journals
         ]
         for thread in threads:
             thread.start()
@@ -125,7 +129,9 @@ def test_the_raw_stream_of_an_acknowledged_answer_is_there(disk):
         disk.cut_power()
         give_back(journal)
         disk.restart()
-        stream = next(event for event in load(root, f"s{number}").events if "stream" in event.data).data["stream"]
+        stream = next(event for event in load(root, f"s{number}").events if "stream" in event.data).data[
+            "stream"
+        ]
         kept = (root / f"s{number}" / stream["file"]).read_bytes()
         assert kept == streams.WHOLE
         assert hashlib.sha256(kept).hexdigest() == stream["sha256"]

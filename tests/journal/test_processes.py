@@ -1,4 +1,5 @@
-"""Processes that die, stop, race and are copied: what was acknowledged stays, and one writer has a session."""
+"""Processes that die, stop, race and are copied: what was acknowledged stays, and one writer has a
+session."""
 
 from __future__ import annotations
 

@@ -11,7 +11,11 @@ from tests.journal import forge
 from tests.journal.checkers import Rejected, anthropic, chat, responses
 from tests.journal.processes import child
 
-CHECKERS = [("openai-chat", chat.check), ("anthropic-messages", anthropic.check), ("openai-responses", responses.check)]
+CHECKERS = [
+    ("openai-chat", chat.check),
+    ("anthropic-messages", anthropic.check),
+    ("openai-responses", responses.check),
+]
 
 
 def accepted_everywhere(session) -> None:
@@ -37,9 +41,23 @@ CALL = forge.call()
 
 BROKEN = {
     "call without result at a crash": [user(), asks(CALL)],
-    "crash between call and result": [user(), asks(CALL, forge.call("call_2")), answers("call_2"), user("hello?")],
+    "crash between call and result": [
+        user(),
+        asks(CALL, forge.call("call_2")),
+        answers("call_2"),
+        user("hello?"),
+    ],
     "result without call": [user(), SAYS, answers("call_9"), user("and?")],
-    "ids repeated over turns": [user(), asks(CALL), answers(), SAYS, user("again"), asks(CALL), answers(), SAYS],
+    "ids repeated over turns": [
+        user(),
+        asks(CALL),
+        answers(),
+        SAYS,
+        user("again"),
+        asks(CALL),
+        answers(),
+        SAYS,
+    ],
     "empty id": [user(), asks(forge.call("")), answers(""), SAYS, user("again")],
     "no calls at all": [user(), asks(content="Tea is a drink."), user("and?")],
     # variants of the same, from the same reports
@@ -84,7 +102,9 @@ def test_ids_that_repeat_over_turns_are_refused_by_wires_that_pair_by_id():
     used = {"role": "assistant", "content": [{"type": "tool_use", "id": "call_1", "name": "f", "input": {}}]}
     done = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call_1", "content": []}]}
     with pytest.raises(Rejected, match="unique"):
-        anthropic.check([{"role": "user", "content": [{"type": "text", "text": "x"}]}, used, done, used, done])
+        anthropic.check(
+            [{"role": "user", "content": [{"type": "text", "text": "x"}]}, used, done, used, done]
+        )
     call = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
     output = {"type": "function_call_output", "call_id": "call_1", "output": ""}
     with pytest.raises(Rejected, match="came before"):
@@ -93,13 +113,21 @@ def test_ids_that_repeat_over_turns_are_refused_by_wires_that_pair_by_id():
 
 def test_what_is_kept_of_a_history_with_empty_ids(tmp_path):
     """Both calls and both results are there, each result with its own call."""
-    broken = [user(), asks(forge.call(""), forge.call("", "other")), answers("", "first"), answers("", "second")]
+    broken = [
+        user(),
+        asks(forge.call(""), forge.call("", "other")),
+        answers("", "first"),
+        answers("", "second"),
+    ]
     with Journal.open(tmp_path, "s", create=True) as journal:
         notes = journal.adopt(broken)
         messages = journal.messages()
     ids = [call["id"] for call in messages[1]["tool_calls"]]
     assert ids == ["call-0", "call-1"]
-    assert [(m["tool_call_id"], m["content"]) for m in messages[2:]] == [("call-0", "first"), ("call-1", "second")]
+    assert [(m["tool_call_id"], m["content"]) for m in messages[2:]] == [
+        ("call-0", "first"),
+        ("call-1", "second"),
+    ]
     assert len(notes) == 2
 
 
@@ -149,9 +177,15 @@ def test_resume_of_a_turn_at_rest_or_of_none_invents_nothing(tmp_path):
 
 def test_the_records_that_resume_writes_are_ordinary_ones(tmp_path):
     """Any reader of the format reads them; the turn's end says that it was interrupted."""
-    forge.put(tmp_path, forge.log([forge.turn(), forge.user(), forge.assistant(forge.call()), forge.started()]))
+    forge.put(
+        tmp_path, forge.log([forge.turn(), forge.user(), forge.assistant(forge.call()), forge.started()])
+    )
     Journal.open(tmp_path, "s", resume=True).close()
     *_, result, end, close = load(tmp_path, "s").events
-    assert (result.type, result.data["error"], result.data["is_error"]) == ("tool/result", "outcome-unknown", True)
+    assert (result.type, result.data["error"], result.data["is_error"]) == (
+        "tool/result",
+        "outcome-unknown",
+        True,
+    )
     assert (end.type, end.data) == ("turn/end", {"turn": 0, "reason": "interrupted"})
     assert close.type == "session/close"

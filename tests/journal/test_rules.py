@@ -48,7 +48,11 @@ ADMITTED: list[tuple[str, list[Any], Any]] = [
     ("user parts", [turn()], ("user/message", {"message": {"role": "user", "content": [{"type": "text"}]}})),
     ("user name", [turn()], ("user/message", {"message": {"role": "user", "content": "x", "name": "Ann"}})),
     ("text", OPEN_TURN, assistant(text="x")),
-    ("no content", OPEN_TURN, ("assistant/message", {"message": {"role": "assistant"}, "finish_reason": None})),
+    (
+        "no content",
+        OPEN_TURN,
+        ("assistant/message", {"message": {"role": "assistant"}, "finish_reason": None}),
+    ),
     ("calls", OPEN_TURN, assistant(call("a"), call("b"))),
     ("custom", OPEN_TURN, assistant(CUSTOM)),
     ("custom runs", [*OPEN_TURN, assistant(CUSTOM)], started("call_1", "sql", "select 1")),
@@ -84,7 +88,12 @@ REFUSED: list[tuple[str, str, list[Any], Any]] = [
     ("J1", "unknown member", OPEN_TURN, changed(assistant(text="x"), finish="stop")),
     ("J1", "wrong role", [turn()], ("user/message", {"message": {"role": "system", "content": "x"}})),
     ("J1", "content is a number", [turn()], ("user/message", {"message": {"role": "user", "content": 1}})),
-    ("J1", "content part is text", [turn()], ("user/message", {"message": {"role": "user", "content": ["x"]}})),
+    (
+        "J1",
+        "content part is text",
+        [turn()],
+        ("user/message", {"message": {"role": "user", "content": ["x"]}}),
+    ),
     ("J1", "turn is true", [], ("turn/start", {"turn": True})),
     ("J1", "turn is negative", [], ("turn/start", {"turn": -1})),
     ("J1", "lone surrogate", [turn()], user("\ud800")),
@@ -169,7 +178,11 @@ def test_refused_by_append_and_load(journal, tmp_path, rule, before, entry):
     with pytest.raises(Refused) as refused:
         journal.append(*entry)
     assert refused.value.rule == rule
-    assert (refused.value.session, refused.value.seq, refused.value.offset) == ("s", len(before) + 1, len(whole))
+    assert (refused.value.session, refused.value.seq, refused.value.offset) == (
+        "s",
+        len(before) + 1,
+        len(whole),
+    )
     assert rule in str(refused.value)
     assert (tmp_path / "s" / "journal.jsonl").read_bytes() == whole, "a refused event leaves no byte"
     forged = forge.log([*before, entry])

@@ -1,4 +1,5 @@
-"""The common path: a stream becomes records, calls run, results follow; what must not run is answered and says why."""
+"""The common path: a stream becomes records, calls run, results follow; what must not run is answered and
+says why."""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ from tests.journal.test_resume import accepted_everywhere
 
 
 def entry(index: int, call_id: Any, name: Any, arguments: str) -> dict[str, Any]:
-    return {"tool_calls": [{"index": index, "id": call_id, "function": {"name": name, "arguments": arguments}}]}
+    return {
+        "tool_calls": [{"index": index, "id": call_id, "function": {"name": name, "arguments": arguments}}]
+    }
 
 
 def body(*deltas: dict[str, Any], reason: str | None = "tool_calls", done: bool = True) -> bytes:
@@ -45,7 +48,9 @@ def test_the_common_path(tmp_path):
         assert events == list(deltafold.stream([streams.WHOLE], coalesce=False))
         (call,) = turn.executable_calls
         with turn.running(call) as run:
-            assert records(tmp_path, "tool/call") == [{"call_id": "call_1", "name": "look_up", "arguments": call.arguments}]
+            assert records(tmp_path, "tool/call") == [
+                {"call_id": "call_1", "name": "look_up", "arguments": call.arguments}
+            ]
             run.result({"answer": call.parse()["q"]})
         assert turn.executable_calls == []
         list(turn.stream([body({"content": "A drink."}, reason="stop")]))
@@ -58,7 +63,8 @@ def test_the_common_path(tmp_path):
 
 
 def test_the_identity_is_one_in_message_call_and_result(journal, tmp_path):
-    """The gateway blanks the id in later deltas, or never sends one: all three records have the same, by I10."""
+    """The gateway blanks the id in later deltas, or never sends one: all three records have the same, by
+    I10."""
     for number, call_id in enumerate(["call_7", ""]):
         turn = journal.turn()
         list(turn.stream([body(entry(0, call_id, "look_up", '{"q":'), entry(0, "", None, '"tea"}'))]))
@@ -73,8 +79,14 @@ def test_the_identity_is_one_in_message_call_and_result(journal, tmp_path):
 
 
 NOT_RUN = {
-    "truncated": (body(entry(0, "a", "f", '{"q":"te'), reason=None, done=False), "cut off because the stream broke"),
-    "truncated by length": (body(entry(0, "a", "f", '{"q":"te'), reason="length"), r"cut off \(finish reason length\)"),
+    "truncated": (
+        body(entry(0, "a", "f", '{"q":"te'), reason=None, done=False),
+        "cut off because the stream broke",
+    ),
+    "truncated by length": (
+        body(entry(0, "a", "f", '{"q":"te'), reason="length"),
+        r"cut off \(finish reason length\)",
+    ),
     "invalid": (body(entry(0, "a", "f", "{}{}")), "not one JSON object"),
     "cut after it": (body(entry(0, "a", "f", "{}"), reason="content_filter"), "the response was cut"),
     "a list": (body(entry(0, "a", "f", "[1]")), "not one JSON object"),

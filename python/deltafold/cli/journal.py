@@ -24,13 +24,15 @@ if TYPE_CHECKING:
     from deltafold.journal.record import Event
     from deltafold.journal.targets import Target
 
-HELP = "Check, show, export, replay and repair sessions. Exit codes: 0 clean, 1 torn tail only, 2 damage, 3 unreadable."
+HELP = "Check, show, export, replay and repair sessions. Exit: 0 clean, 1 torn tail only, 2 damage, 3 unreadable."
 _WIDTH = 100
 
 
 def register(subparsers: Subparsers) -> None:
     """Add `journal` and its verbs."""
-    parser = subparsers.add_parser("journal", help="check, show, export, replay and repair sessions", description=HELP)
+    parser = subparsers.add_parser(
+        "journal", help="check, show, export, replay and repair sessions", description=HELP
+    )
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     for name, run, help_text in (
         ("check", run_check, "say of every session whether it can be read, and what is wrong"),
@@ -74,7 +76,8 @@ def report_lines(report: Report) -> list[str]:
     """A report for people: one line when there is nothing to say, then what and what to do."""
     state = "a turn is open" if report.interrupted else "at rest"
     live = ", a writer is live" if report.live else ""
-    head = f"{report.status:10} {escape(report.session)}: {report.records} records, {report.size} bytes, {state}{live}"
+    sizes = f"{report.records} records, {report.size} bytes"
+    head = f"{report.status:10} {escape(report.session)}: {sizes}, {state}{live}"
     lines = [head]
     if report.status == "unreadable":
         lines.append(f"    {escape(report.error or '')}")
@@ -123,7 +126,9 @@ def shown(event: Event) -> list[str]:
             for call in message.get("tool_calls", ()):
                 body = call[call["type"]]
                 given = body.get("arguments", body.get("input", ""))
-                lines.append(f"{'':>8}asks for {escape(body['name'])}({shortened(given, _WIDTH)}) as {escape(call['id'])}")
+                lines.append(
+                    f"{'':>8}asks for {escape(body['name'])}({shortened(given, _WIDTH)}) as {escape(call['id'])}"
+                )
             return lines
         case "tool/call":
             return [f"{head} {escape(data['name'])} as {escape(data['call_id'])}"]
@@ -156,7 +161,9 @@ def run_export(options: argparse.Namespace) -> int:
                     row |= {"seq": event.seq, "time": event.time, "type": event.type, "data": event.data}
                 else:
                     row["text"] = piece.data.decode("utf-8", "replace")
-                row["faults"] = [{"kind": fault.kind, "rule": fault.rule, "reason": fault.reason} for fault in faults]
+                row["faults"] = [
+                    {"kind": fault.kind, "rule": fault.rule, "reason": fault.reason} for fault in faults
+                ]
                 print_json(row)
                 torn = [fault.kind == "torn-tail" for fault in faults]
                 code = max(code, EXIT_CODES["torn" if all(torn) else "damaged"] if torn else 0)
@@ -208,12 +215,8 @@ def run_quarantine(options: argparse.Namespace) -> int:
                     continue
                 said = entry.text if entry.event is None else json.dumps(entry.event, ensure_ascii=False)
                 broken = "" if entry.intact else " (does not verify)"
-                print_lines(
-                    [
-                        f"{escape(entry.time[:19])} {escape(entry.rule)} {escape(entry.type)}{broken}: {escape(entry.reason)}",
-                        f"    {shortened(said or '', _WIDTH)}",
-                    ]
-                )
+                head = f"{escape(entry.time[:19])} {escape(entry.rule)} {escape(entry.type)}{broken}"
+                print_lines([f"{head}: {escape(entry.reason)}", f"    {shortened(said or '', _WIDTH)}"])
         return code
 
     return over_targets(options, work)

@@ -1,4 +1,7 @@
-"""What the verbs of `deltafold journal` share: their arguments, their way through many sessions, their output."""
+"""What the verbs of `deltafold journal` share.
+
+Their arguments, their way through many sessions, their output.
+"""
 
 from __future__ import annotations
 

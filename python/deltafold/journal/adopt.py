@@ -1,8 +1,8 @@
 """Taking over a history that another program kept, broken as it may be.
 
-What can be told is kept: pairing by position where ids are empty, an id by I10 where there was none. What cannot be told stays
-unknown, and what no history can hold (a call without a name, a result without a call) goes to quarantine. Everything enters through
-the one judge.
+What can be told is kept: pairing by position where ids are empty, an id by I10 where there was none. What
+cannot be told stays unknown, and what no history can hold (a call without a name, a result without a call)
+goes to quarantine. Everything enters through the one judge.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class _Open:
-    """A call of the last assistant message that has no result: the id it came with, its name, and its id in the journal."""
+    """A call of the last assistant message that has no result.
+
+    The id it came with, its name, and its id in the journal.
+    """
 
     given: str
     name: str
@@ -31,14 +34,20 @@ class _Open:
 
 @dataclass(slots=True)
 class Adoption:
-    """Goes through foreign chat messages; `notes` says what was changed or set aside, with the message's position."""
+    """Goes through foreign chat messages.
+
+    `notes` says what was changed or set aside, with the message's position.
+    """
 
     writer: Writer
     notes: list[str] = field(default_factory=list[str])
     _open: list[_Open] = field(default_factory=list[_Open])
 
     def take(self, messages: Iterable[dict[str, Any]]) -> list[str]:
-        """Write the messages as records; whatever is still open at the end is answered as of unknown outcome."""
+        """Write the messages as records.
+
+        Whatever is still open at the end is answered as of unknown outcome.
+        """
         for position, message in enumerate(messages):
             match message.get("role"):
                 case "user":
@@ -66,7 +75,9 @@ class Adoption:
     def _answer_open(self) -> None:
         """Answer what was never answered: whether it ran is not known."""
         for waiting in self._open:
-            entry = result_entry(waiting.call_id, closers.TEXTS[closers.OUTCOME_UNKNOWN], error=closers.OUTCOME_UNKNOWN)
+            entry = result_entry(
+                waiting.call_id, closers.TEXTS[closers.OUTCOME_UNKNOWN], error=closers.OUTCOME_UNKNOWN
+            )
             self.writer.append([entry])
             self.notes.append(f"call {waiting.call_id!r} had no result: {closers.OUTCOME_UNKNOWN}")
         self._open = []
@@ -161,7 +172,11 @@ def _calls_of(message: dict[str, Any]) -> list[dict[str, Any]]:
     """Take the calls out of a message, those of the legacy form too."""
     given: Any = message.pop("tool_calls", None)
     legacy: Any = message.pop("function_call", None)
-    calls = [call for call in cast("list[Any]", given) if isinstance(call, dict)] if isinstance(given, list) else []
+    calls: list[dict[str, Any]] = []
+    if isinstance(given, list):
+        calls += [
+            cast("dict[str, Any]", call) for call in cast("list[object]", given) if isinstance(call, dict)
+        ]
     if isinstance(legacy, dict):
         calls.append({"type": "function", "function": legacy})
     return calls

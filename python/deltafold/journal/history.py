@@ -65,7 +65,8 @@ class History:
 def _chat(message: dict[str, Any]) -> dict[str, Any]:
     """Return a message as every chat server takes it.
 
-    No members of ours; an object where arguments were empty; a text, if an empty one, where there is no content.
+    No members of ours; an object where arguments were empty; a text, if an empty one, where there is no
+    content.
     """
     message.pop(NATIVE, None)
     message.pop("is_error", None)

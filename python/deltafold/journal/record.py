@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 import orjson
 
@@ -41,8 +40,7 @@ class BadLine(ValueError):  # noqa: N818  (said of the line, it is not the progr
         self.sealed = sealed
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """What a record says, before any rule has judged it: members may hold any value."""
 
     seq: Any
@@ -53,7 +51,7 @@ class Event:
 
 def now() -> str:
     """Return the present instant as records carry it: RFC 3339, UTC, microseconds."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return f"{datetime.now(UTC).isoformat(timespec='microseconds')[:26]}Z"
 
 
 def dump(value: object) -> bytes:

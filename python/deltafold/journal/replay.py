@@ -26,8 +26,9 @@ Outcome = Literal["same", "differs", "missing", "changed", "failed", "unused"]
 class Replayed:
     """One raw stream, folded again.
 
-    `same`; `differs` (the recorded calls or text are others); `missing` (no such file); `changed` (its bytes are not those that were
-    recorded); `failed` (it cannot be folded); `unused` (no record names it: its response failed, or nobody read it to its end).
+    `same`; `differs` (the recorded calls or text are others); `missing` (no such file); `changed` (its bytes
+    are not those that were recorded); `failed` (it cannot be folded); `unused` (no record names it: its
+    response failed, or nobody read it to its end).
     """
 
     outcome: Outcome
@@ -81,7 +82,10 @@ def read_whole(log: ReadLog, name: str) -> tuple[list[bytes], str]:
 
 
 def fold_again(chunks: list[bytes], stream: dict[str, Any]) -> dict[str, Any]:
-    """Return the message that a raw stream makes, folded as it was the first time; empty where it makes none."""
+    """Return the message that a raw stream makes, folded as it was the first time.
+
+    Empty where it makes none.
+    """
     policy = Policy(**stream["policy"]) if "policy" in stream else None
     wire = cast("WireName", stream.get("wire", "auto"))
     completion: Completion = deltafold.assemble(chunks, wire=wire, policy=policy)

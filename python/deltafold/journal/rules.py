@@ -35,11 +35,15 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One predicate: `complaint(state, event)` is None when the event passes."""
+    """One predicate: `complaint(state, event)` is None when the event passes.
+
+    `types`: those it has a say on.
+    """
 
     rule: str
     name: str
     complaint: Callable[[State, Event], str | None]
+    types: frozenset[str] | None = None
 
 
 def admit(before: State, event: Event) -> Verdict | None:
@@ -48,7 +52,7 @@ def admit(before: State, event: Event) -> Verdict | None:
     The predicates are asked in the table's order, so each may rely on those above it. Nothing is changed: the
     state goes on by `state.advance`.
     """
-    for rule in RULES:
+    for rule in _BY_TYPE.get(event.type, _FOR_ALL) if type(event.type) is str else _FOR_ALL:
         reason = rule.complaint(before, event)
         if reason is not None:
             return Verdict(rule.rule, rule.name, reason)
@@ -105,7 +109,7 @@ def _start_first(before: State, event: Event) -> str | None:
 
 
 def _own_session(before: State, event: Event) -> str | None:
-    if event.type != "session/start" or before.session in {"", event.data["session"]}:
+    if before.session in {"", event.data["session"]}:
         return None
     return f"the log belongs to session {event.data['session'][:80]!r}, not to {before.session[:80]!r}"
 
@@ -114,18 +118,14 @@ def _own_session(before: State, event: Event) -> str | None:
 
 
 def _identities(_before: State, event: Event) -> str | None:
-    match event.type:
-        case "assistant/message":
-            for position, call in enumerate(state.calls_of(event.data["message"])):
-                wrong = _identity(call.call_id, "id") or _identity(call.name, "name")
-                if wrong is not None:
-                    return f"call {position} of the message: {wrong}"
-        case "tool/call":
-            return _identity(event.data["call_id"], "call_id") or _identity(event.data["name"], "name")
-        case "tool/result":
-            return _identity(event.data["call_id"], "call_id")
-        case _:
-            pass
+    if event.type == "tool/call":
+        return _identity(event.data["call_id"], "call_id") or _identity(event.data["name"], "name")
+    if event.type == "tool/result":
+        return _identity(event.data["call_id"], "call_id")
+    for position, call in enumerate(state.calls_of(event.data["message"])):
+        wrong = _identity(call.call_id, "id") or _identity(call.name, "name")
+        if wrong is not None:
+            return f"call {position} of the message: {wrong}"
     return None
 
 
@@ -140,8 +140,6 @@ def _identity(text: str, what: str) -> str | None:
 
 
 def _unique_ids(_before: State, event: Event) -> str | None:
-    if event.type != "assistant/message":
-        return None
     seen: set[str] = set()
     for call in state.calls_of(event.data["message"]):
         if call.call_id in seen:
@@ -151,8 +149,6 @@ def _unique_ids(_before: State, event: Event) -> str | None:
 
 
 def _written_calls(_before: State, event: Event) -> str | None:
-    if event.type != "assistant/message":
-        return None
     entries: list[dict[str, Any]] | None = event.data["message"].get("tool_calls")
     if entries is None:
         return None
@@ -165,8 +161,8 @@ def _written_calls(_before: State, event: Event) -> str | None:
     return None
 
 
-def _executable(before: State, event: Event) -> str | None:
-    if event.type != "tool/call" or not before.cut:
+def _executable(before: State, _event: Event) -> str | None:
+    if not before.cut:
         return None
     return "the response was cut (A5): its calls are not executable"
 
@@ -175,8 +171,6 @@ def _executable(before: State, event: Event) -> str | None:
 
 
 def _call_follows(before: State, event: Event) -> str | None:
-    if event.type != "tool/call":
-        return None
     call = before.calls.get(event.data["call_id"])
     if call is None:
         return "the last assistant message holds no call of this id"
@@ -188,8 +182,6 @@ def _call_follows(before: State, event: Event) -> str | None:
 
 
 def _result_pairs(before: State, event: Event) -> str | None:
-    if event.type != "tool/result":
-        return None
     source = event.data["source"]
     if source["kind"] != "tool":
         return "source.kind is not 'tool'"
@@ -201,8 +193,8 @@ def _result_pairs(before: State, event: Event) -> str | None:
     return "the call has its result already" if call.answered else None
 
 
-def _calls_answered(before: State, event: Event) -> str | None:
-    if event.type not in {"user/message", "assistant/message", "turn/end"} or not before.unanswered:
+def _calls_answered(before: State, _event: Event) -> str | None:
+    if not before.unanswered:
         return None
     waiting = ", ".join(repr(call.call_id[:80]) for call in before.open_calls[:3])
     return f"{before.unanswered} call(s) of the last assistant message have no result ({waiting})"
@@ -223,6 +215,10 @@ def _turns(before: State, event: Event) -> str | None:
     return None
 
 
+_MESSAGES: Final = frozenset({"user/message", "assistant/message", "turn/end"})
+_WITH_IDS: Final = frozenset({"assistant/message", "tool/call", "tool/result"})
+_ASSISTANT: Final = frozenset({"assistant/message"})
+
 RULES: Final = (
     Rule("J1", "sequence", _sequence),
     Rule("J1", "instant", _instant),
@@ -230,18 +226,23 @@ RULES: Final = (
     Rule("J1", "known-type", _known_type),
     Rule("J1", "shape", _shape),
     Rule("J1", "start-first", _start_first),
-    Rule("J1", "own-session", _own_session),
-    Rule("J2", "identities", _identities),
-    Rule("J3", "unique-ids", _unique_ids),
-    Rule("J7", "written-calls", _written_calls),
+    Rule("J1", "own-session", _own_session, frozenset({"session/start"})),
+    Rule("J2", "identities", _identities, _WITH_IDS),
+    Rule("J3", "unique-ids", _unique_ids, _ASSISTANT),
+    Rule("J7", "written-calls", _written_calls, _ASSISTANT),
     Rule("J8", "turns", _turns),
-    Rule("J7", "executable", _executable),
-    Rule("J4", "call-follows", _call_follows),
-    Rule("J5", "result-pairs", _result_pairs),
-    Rule("J6", "calls-answered", _calls_answered),
+    Rule("J7", "executable", _executable, frozenset({"tool/call"})),
+    Rule("J4", "call-follows", _call_follows, frozenset({"tool/call"})),
+    Rule("J5", "result-pairs", _result_pairs, frozenset({"tool/result"})),
+    Rule("J6", "calls-answered", _calls_answered, _MESSAGES),
 )
 """The whole judgement, in the order in which it is asked.
 
 A call that is not executable for another reason than its message's finish reason (truncated or invalid
 arguments) is answered in the same write as its message, so J4 refuses its `tool/call`.
 """
+
+_FOR_ALL: Final = tuple(rule for rule in RULES if rule.types is None)
+_BY_TYPE: Final = {
+    kind: tuple(rule for rule in RULES if rule.types is None or kind in rule.types) for kind in shapes.SHAPES
+}

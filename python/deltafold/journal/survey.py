@@ -30,8 +30,9 @@ class Piece:
     """A stretch of a log.
 
     kind: `record` (verified), `bad-crc` (the form of a record, its check value wrong), `foreign` (anything
-    else), `unreadable` (sealed, but no object with a record's members), `other-start` and `other-record` (whole records of another log), `torn` (what a crash left at the
-    end). `data` are its bytes, but for stretches of foreign or torn bytes, which have only their first part.
+    else), `unreadable` (sealed, but no object with a record's members), `other-start` and `other-record`
+    (whole records of another log), `torn` (what a crash left at the end). `data` are its bytes, but for
+    stretches of foreign or torn bytes, which have only their first part.
     """
 
     kind: Kind

@@ -1,8 +1,9 @@
 """Group commit: one thread of the process syncs for all appends that wait.
 
 Whoever appended hands in its file and gets a `Ticket`. The thread takes all tickets that came while it was
-busy, syncs each file once (or, where many wait, the whole file system once) and settles them. It never waits
-for company: a lone append is synced at once.
+busy and has each file synced once, all at the same time, so that the file system's own journal and the
+drive's cache are flushed for all of them together; or, where that is trusted and has been cheaper, syncs the
+whole file system once. It never waits for company: a lone append is synced at once.
 """
 
 from __future__ import annotations
@@ -12,15 +13,16 @@ import os
 import platform
 import threading
 import time
-from typing import TYPE_CHECKING, Final
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final, Literal
 
 from deltafold.journal.stores import files
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MANY: Final = 6
-"""From this many files on, one sync of their file system is tried instead of one sync each."""
+HELPERS: Final = 16
+"""Files that are synced at the same time."""
 _TRUSTED: Final = frozenset({"ext4", "xfs", "btrfs", "f2fs"})
 """File systems whose `syncfs` waits for data, journal and the drive's cache."""
 _REPORTS_ERRORS: Final = (5, 8)
@@ -33,53 +35,63 @@ class Ticket:
     Settled once, with None (it is on the disk) or the error that prevented it.
     """
 
-    __slots__ = ("_callbacks", "_gate", "_guard", "error", "settled")
+    __slots__ = ("_callbacks", "_done", "_gate", "_guard", "_settled", "error")
 
     def __init__(self) -> None:
         """Begin unsettled."""
         self.error: BaseException | None = None
-        self.settled = False
+        self._settled = False
+        self._done = False
         self._callbacks: list[Callable[[], None]] = []
         self._guard = threading.Lock()
         self._gate = threading.Lock()
         self._gate.acquire()
 
     def settle(self, error: BaseException | None = None) -> None:
-        """Settle the promise and wake all who wait."""
+        """Settle the promise and wake all who wait; they find every callback done."""
         with self._guard:
             self.error = error
-            self.settled = True
+            self._settled = True
             callbacks, self._callbacks = self._callbacks, []
         for callback in callbacks:
             callback()
-        self._gate.release()  # last: whoever waits finds everything done
+        self._done = True
+        self._gate.release()
 
     def wait(self) -> None:
         """Return once the bytes are on the disk; raise what prevented it."""
-        self._gate.acquire()
-        self._gate.release()
+        if not self._done:
+            self._gate.acquire()
+            self._gate.release()
         if self.error is not None:
             raise self.error
 
     def when_settled(self, callback: Callable[[], None]) -> None:
         """Call back once it is settled, on the thread that settles it; at once when it is settled already."""
         with self._guard:
-            if not self.settled:
+            if not self._settled:
                 self._callbacks.append(callback)
                 return
         callback()
 
 
+def kept() -> Ticket:
+    """Return a promise that is kept already."""
+    return _KEPT
+
+
 class Syncer:
-    """The thread and its queue. `batches`, `synced_files` and `synced_systems` count what it did."""
+    """The thread and its queue. The counts say what it did, in batches, files and file systems."""
 
     def __init__(self) -> None:
         """Begin idle; the thread starts with the first submission."""
         self._wake = threading.Condition()
         self._pending: list[tuple[int, Ticket]] = []
         self._thread: threading.Thread | None = None
+        self._helpers: ThreadPoolExecutor | None = None
         self._whole_system = _WholeSystem()
         self.batches = 0
+        self.appends = 0
         self.synced_files = 0
         self.synced_systems = 0
 
@@ -104,6 +116,7 @@ class Syncer:
                     self._wake.wait()
                 batch, self._pending = self._pending, []
             self.batches += 1
+            self.appends += len(batch)
             waiting: dict[int, dict[int, list[Ticket]]] = {}
             for descriptor, ticket in batch:
                 try:
@@ -116,14 +129,29 @@ class Syncer:
                 self._sync(device, by_file)
 
     def _sync(self, device: int, by_file: dict[int, list[Ticket]]) -> None:
-        if len(by_file) >= MANY and self._whole_system.worth(device, len(by_file)):
-            error = self._whole_system.sync(device, next(iter(by_file)))
+        if len(by_file) == 1:
+            self._sync_files(list(by_file.items()))
+            return
+        started = time.monotonic()
+        way = self._whole_system.choose(device)
+        if way == "system":
+            error = self._whole_system.sync(next(iter(by_file)))
             self.synced_systems += 1
             for tickets in by_file.values():
                 _settle(tickets, error)
-            return
-        started = time.monotonic()
-        for descriptor, tickets in by_file.items():
+        else:
+            self._sync_together(list(by_file.items()))
+        self._whole_system.learn(device, way, time.monotonic() - started)
+
+    def _sync_together(self, waiting: list[tuple[int, list[Ticket]]]) -> None:
+        if self._helpers is None:
+            self._helpers = ThreadPoolExecutor(HELPERS, thread_name_prefix="deltafold-sync")
+        count = min(HELPERS, len(waiting))
+        for done in [self._helpers.submit(self._sync_files, waiting[part::count]) for part in range(count)]:
+            done.result()
+
+    def _sync_files(self, waiting: list[tuple[int, list[Ticket]]]) -> None:
+        for descriptor, tickets in waiting:
             error = None
             try:
                 files.sync_data(descriptor)
@@ -131,7 +159,6 @@ class Syncer:
                 error = failure
             self.synced_files += 1
             _settle(tickets, error)
-        self._whole_system.note_files(device, len(by_file), time.monotonic() - started)
 
 
 def _settle(tickets: list[Ticket], error: OSError | None) -> None:
@@ -140,47 +167,46 @@ def _settle(tickets: list[Ticket], error: OSError | None) -> None:
 
 
 class _WholeSystem:
-    """`syncfs`, where it can be trusted, and whether it is cheaper just now.
+    """`syncfs`, where it can be trusted, and whether it is the cheaper way just now.
 
-    It also writes what other programs have dirty on that file system, so its last cost is weighed against
-    that of one sync for each file, and it is tried again after a while.
+    It also writes what other programs have dirty on that file system, so both ways are measured as they are
+    used, and the dearer one is tried again now and then.
     """
 
-    RETRY_AFTER = 32
+    TRY_AGAIN = 24
+    WEIGHT = 0.25
 
     def __init__(self) -> None:
         """Begin without experience."""
-        self._trusted: dict[int, bool] = {}
-        self._cost: dict[int, float] = {}
-        self._file_cost: dict[int, float] = {}
-        self._passed_over: dict[int, int] = {}
         self._syncfs = _find_syncfs()
+        self._trusted: dict[int, bool] = {}
+        self._costs: dict[int, dict[str, float]] = {}
+        self._batches = 0
 
-    def worth(self, device: int, count: int) -> bool:
+    def choose(self, device: int) -> Literal["system", "files"]:
+        """Return the way to sync the next batch on this device."""
         if self._syncfs is None:
-            return False
+            return "files"
         if device not in self._trusted:
             self._trusted[device] = _file_system_of(device) in _TRUSTED
         if not self._trusted[device]:
-            return False
-        each = self._file_cost.get(device)
-        if each is None or self._cost.get(device, 0.0) <= each * count:
-            return True
-        self._passed_over[device] = self._passed_over.get(device, 0) + 1
-        if self._passed_over[device] < self.RETRY_AFTER:
-            return False
-        self._passed_over[device] = 0
-        return True
+            return "files"
+        costs = self._costs.setdefault(device, {})
+        self._batches += 1
+        system_is_cheaper = costs.get("system", 0.0) <= costs.get("files", 0.0) or "system" not in costs
+        if self._batches % self.TRY_AGAIN == 0:
+            system_is_cheaper = not system_is_cheaper
+        return "system" if system_is_cheaper else "files"
 
-    def sync(self, device: int, descriptor: int) -> OSError | None:
-        assert self._syncfs is not None  # noqa: S101  (`worth` said so)
-        started = time.monotonic()
-        number = self._syncfs(descriptor)
-        self._cost[device] = time.monotonic() - started
+    def learn(self, device: int, way: str, seconds: float) -> None:
+        """Note what a batch has cost."""
+        costs = self._costs.setdefault(device, {})
+        costs[way] = costs.get(way, seconds) * (1 - self.WEIGHT) + seconds * self.WEIGHT
+
+    def sync(self, descriptor: int) -> OSError | None:
+        """Sync the file system of this file."""
+        number = self._syncfs(descriptor) if self._syncfs is not None else 0
         return None if number == 0 else OSError(number, os.strerror(number))
-
-    def note_files(self, device: int, count: int, seconds: float) -> None:
-        self._file_cost[device] = seconds / count
 
 
 def _find_syncfs() -> Callable[[int], int] | None:
@@ -215,6 +241,8 @@ def _file_system_of(device: int) -> str | None:
     return None
 
 
+_KEPT = Ticket()
+_KEPT.settle()
 _shared = Syncer()
 
 
@@ -224,7 +252,7 @@ def shared() -> Syncer:
 
 
 def _renew() -> None:
-    """A forked child has no sync thread of its parent's, and no business with its files."""
+    """Begin anew in a forked child: it has no sync thread of its parent's, and no business with its files."""
     global _shared  # noqa: PLW0603
     _shared = Syncer()
 

@@ -55,7 +55,8 @@ def _weigh(value: object, depth: int, left: int) -> int:
     """Return what of `left` remains after `value`. Raises `Unfit`."""
     kind = type(value)
     if kind is str:
-        left -= _text_weight(cast("str", value)) + 2
+        text = cast("str", value)
+        left -= (len(text) if text.isascii() else _text_weight(text)) + 2
     elif kind is dict or kind is list:
         left = _weigh_members(value, depth + 1, left - _SCALAR_WEIGHT)
     elif value is None or kind is bool:
@@ -82,7 +83,8 @@ def _weigh_members(value: object, depth: int, left: int) -> int:
         for name, member in cast("dict[object, object]", value).items():
             if type(name) is not str:
                 raise Unfit(f"a member's name is {type(name).__name__}, not a string")
-            left = _weigh(member, depth, left - _text_weight(name) - 2)
+            left -= len(name) if name.isascii() else _text_weight(name)
+            left = _weigh(member, depth, left - 2)
         return left
     for member in cast("list[object]", value):
         left = _weigh(member, depth, left)

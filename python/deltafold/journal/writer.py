@@ -53,8 +53,13 @@ class Writer:
         with self._guard:
             self.check_alive()
             events, lines = self._judge(entries, stream)
-            with self.dying():
+            try:
                 promise = self.log.commit(events[0].seq, lines)
+            except OSError as error:
+                raise self._died(error) from error
+            except JournalFailed as error:
+                self._failure = str(error)
+                raise
             for event in events:
                 advance(self.state, event)
                 if self.listener is not None:
@@ -98,8 +103,13 @@ class Writer:
 
     def wait(self, promise: Promise) -> None:
         """Return once a promise is kept. Raises `JournalFailed`, after which the writer is dead."""
-        with self.dying():
+        try:
             promise.wait()
+        except OSError as error:
+            raise self._died(error) from error
+        except JournalFailed as error:
+            self._failure = str(error)
+            raise
 
     def append(self, entries: Sequence[Entry], *, stream: str | None = None) -> list[Event]:
         """Put records and return once they are on the disk; raises as `begin` and `wait` do."""
@@ -120,13 +130,16 @@ class Writer:
         try:
             yield
         except OSError as error:
-            self._failure = f"a write or sync failed ({error}); reopen the session"
-            raise JournalFailed(
-                self._failure, session=self.log.session, location=self.log.location, outcome="absent"
-            ) from error
+            raise self._died(error) from error
         except JournalFailed as error:
             self._failure = str(error)
             raise
+
+    def _died(self, error: OSError) -> JournalFailed:
+        """Accept nothing more; return the error to raise."""
+        self._failure = f"a write or sync failed ({error}); reopen the session"
+        place = {"session": self.log.session, "location": self.log.location}
+        return JournalFailed(self._failure, **place, outcome="absent")
 
     def check_alive(self) -> None:
         """Raise `JournalFailed` when nothing more is accepted."""

@@ -63,7 +63,9 @@ def _assistant(blocks: list[dict[str, Any]], seen: set[str], where: str) -> list
         require(block.get("type") in ASSISTANT_BLOCKS, f"{where}: block {block!r}")
         _text(block, where)
         if block["type"] == "thinking":
-            require(isinstance(block.get("signature"), str) and block["signature"], f"{where}: unsigned thinking")
+            require(
+                isinstance(block.get("signature"), str) and block["signature"], f"{where}: unsigned thinking"
+            )
         if block["type"] == "tool_use":
             require(set(block) == {"type", "id", "name", "input"}, f"{where}: members {sorted(block)}")
             require(ID.fullmatch(block["id"]), f"{where}: id {block['id']!r}")

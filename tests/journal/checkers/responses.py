@@ -47,7 +47,9 @@ def check(items: list[dict[str, Any]]) -> None:
 def _message(item: dict[str, Any], where: str) -> None:
     role = item.get("role")
     require(role in {"user", "system", "developer", "assistant"}, f"{where}: role {role!r}")
-    wanted = {"output_text", "refusal"} if role == "assistant" else {"input_text", "input_image", "input_file"}
+    wanted = (
+        {"output_text", "refusal"} if role == "assistant" else {"input_text", "input_image", "input_file"}
+    )
     require(isinstance(item.get("content"), list) and item["content"], f"{where}: no content")
     for part in item["content"]:
         require(part.get("type") in wanted, f"{where}: part {part!r}")

@@ -1,6 +1,6 @@
 """An agent that is killed at a moment of its first turn.
 
-    agent ROOT MOMENT
+agent ROOT MOMENT
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 TWO_CALLS = (
     streams.delta({"content": "Let me look."})
     + streams.delta(streams.call('{"q":"tea"}'))
-    + streams.delta({"tool_calls": [{"index": 1, "id": "call_2", "function": {"name": "other", "arguments": "{}"}}]})
+    + streams.delta(
+        {"tool_calls": [{"index": 1, "id": "call_2", "function": {"name": "other", "arguments": "{}"}}]}
+    )
     + streams.delta({}, "tool_calls")
     + streams.DONE
 )

@@ -1,6 +1,6 @@
 """Appends numbered records for ever, and says each seq on standard output once it is acknowledged.
 
-    appender ROOT SESSION SYNC [COUNT]
+appender ROOT SESSION SYNC [COUNT]
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """An agent over HTTP, in its plain and its async form.
 
-    client ROOT PORT plain|async die-after-failed-tool|finish
+client ROOT PORT plain|async die-after-failed-tool|finish
 """
 
 from __future__ import annotations

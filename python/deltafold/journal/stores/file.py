@@ -41,7 +41,10 @@ system has it (a power cut may then lose the tail).
 
 
 def split_lines(source: BinaryIO, offset: int = 0) -> Iterator[Line]:
-    """Yield the lines of a file from an offset on; of one longer than any record only the first part is kept."""
+    """Yield the lines of a file from an offset on.
+
+    Of one longer than any record only the first part is kept.
+    """
     source.seek(offset)
     while data := source.readline(record.MAX_LINE):
         size = len(data)
@@ -186,9 +189,7 @@ class FileWriteLog(FileReadLog):
             return ticket
         if end is not None:
             self._durable = end
-        ticket = Ticket()
-        ticket.settle()
-        return ticket
+        return syncer.kept()
 
     def _settled(self, ticket: Ticket, end: int | None) -> None:
         with self._guard:

@@ -152,7 +152,10 @@ def lock(directory: int, name: str) -> int | None:
 
 
 def lock_holder(directory: int, name: str) -> int | None:
-    """Return the process id that the lock's holder wrote; one that has only just taken it is given a moment."""
+    """Return the process id that the lock's holder wrote.
+
+    One that has only just taken it is given a moment.
+    """
     holder = None
     for _ in range(_HOLDER_TRIES):
         holder = _written_pid(directory, name)

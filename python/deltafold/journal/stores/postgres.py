@@ -23,7 +23,7 @@ from deltafold.journal.errors import JournalExists, JournalFailed, JournalLocked
 from deltafold.journal.names import directory_name
 from deltafold.journal.stores import postgres_sql as statements
 from deltafold.journal.stores.base import Line
-from deltafold.journal.syncer import Ticket
+from deltafold.journal.syncer import Ticket, kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -265,7 +265,7 @@ class PostgresWriteLog(PostgresReadLog):
             raise self._failed(f"the database refused the record ({error})") from error
         if count != len(lines):
             raise self._lost()
-        return _kept()
+        return kept()
 
     def _fenced(self, text: LiteralString, values: Mapping[str, Any]) -> int:
         """Run a statement that writes by session and epoch; returns how many rows it wrote."""
@@ -315,7 +315,7 @@ class PostgresWriteLog(PostgresReadLog):
     def keep_refused(self, line: bytes) -> Ticket:
         """Insert a line into the quarantine, fenced."""
         self._keep(statements.REFUSE, {"line": line})
-        return _kept()
+        return kept()
 
     def keep_raw(self, stream: str, part: int, body: bytes) -> None:
         """Insert a part of a raw stream, fenced."""
@@ -336,13 +336,6 @@ class PostgresWriteLog(PostgresReadLog):
     def close(self) -> None:
         """Give the session back."""
         self._connection.close()
-
-
-def _kept() -> Ticket:
-    """Return a promise that is kept: a statement has returned, so its commit is on the server's disk."""
-    ticket = Ticket()
-    ticket.settle()
-    return ticket
 
 
 class PostgresSink:
