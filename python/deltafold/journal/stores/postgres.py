@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     Connection = psycopg.Connection[tuple[Any, ...]]
 
+_LOOK_AGAIN: Final = 5.0
 _RECONNECTS: Final = 40
 _RECONNECT_PAUSE: Final = 0.25
 _BATCH_BYTES: Final = 1024 * 1024
@@ -219,7 +220,7 @@ class PostgresReadLog:
             left = until - time.monotonic()
             if left <= 0:
                 return False
-            for _ in self._connection.notifies(timeout=left, stop_after=1):
+            for _ in self._connection.notifies(timeout=min(left, _LOOK_AGAIN), stop_after=1):
                 pass
         return True
 
@@ -254,7 +255,7 @@ class PostgresWriteLog(PostgresReadLog):
         are there, and the append has worked, or they are not and never will be. Raises `SessionLost` and
         `JournalFailed`.
         """
-        values = {"seq": seq, "lines": lines, "channel": self.channel}
+        values = {"seq": seq, "lines": lines, "count": len(lines), "channel": self.channel}
         try:
             count = self._fenced(statements.APPEND, values)
         except psycopg.OperationalError as error:

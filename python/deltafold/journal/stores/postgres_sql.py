@@ -46,12 +46,12 @@ REFENCE: Final = (
 )
 
 APPEND: Final = """WITH own AS (
-        UPDATE {s}.session SET next_seq = next_seq + cardinality(%(lines)s::bytea[])
+        UPDATE {s}.session SET next_seq = next_seq + %(count)s
         WHERE session = %(session)s AND epoch = %(epoch)s AND next_seq = %(seq)s
         RETURNING session, pg_notify(%(channel)s, session))
     INSERT INTO {s}.record (session, seq, line)
     SELECT own.session, %(seq)s + entry.place - 1, entry.line
-    FROM own, unnest(%(lines)s::bytea[]) WITH ORDINALITY AS entry (line, place)"""
+    FROM own, unnest(%(lines)b::bytea[]) WITH ORDINALITY AS entry (line, place)"""
 
 REFUSE: Final = """INSERT INTO {s}.refused (session, line)
     SELECT session, %(line)s FROM {s}.session WHERE session = %(session)s AND epoch = %(epoch)s FOR SHARE"""
@@ -68,7 +68,8 @@ RAW_NAMES: Final = "SELECT DISTINCT stream FROM {s}.raw WHERE session = %s ORDER
 
 RAW_PART: Final = "SELECT body FROM {s}.raw WHERE session = %s AND stream = %s AND part = %s"
 
-SESSIONS: Final = "SELECT session FROM {s}.session WHERE session > %s ORDER BY session LIMIT 1000"
+SESSIONS: Final = """SELECT session FROM {s}.session WHERE session COLLATE "C" > %s
+    ORDER BY session COLLATE "C" LIMIT 1000"""
 
 THERE: Final = "SELECT 1 FROM {s}.session WHERE session = %s"
 
