@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import stat
 import time
@@ -132,6 +133,19 @@ def copy_range(source: int, start: int, directory: int, name: str) -> int:
         os.close(target)
     os.fsync(directory)
     return count
+
+
+def digest(directory: int, name: str) -> tuple[str, int]:
+    """Return sha256 (hex) and size of a file."""
+    descriptor = open_file(directory, name, os.O_RDONLY)
+    try:
+        value, size = hashlib.sha256(), 0
+        for block in read_blocks(descriptor):
+            value.update(block)
+            size += len(block)
+        return value.hexdigest(), size
+    finally:
+        os.close(descriptor)
 
 
 def lock(directory: int, name: str) -> int | None:
