@@ -68,6 +68,10 @@ _KIND_OF: Final = {
     "turns": "broken-turn",
 }
 
+# What follows from a message that is lost is not a fault of its own; from one of these records on, all is known again.
+_CONSEQUENCES: Final = frozenset({"call-not-in-message", "result-without-call", "call-without-result"})
+_BEGINNINGS: Final = frozenset({"assistant/message", "user/message", "turn/start", "turn/end"})
+
 
 class FaultFinder:
     """Names the faults of a log from its pieces. Memory: four bytes a record, to tell repeats from forks."""
@@ -77,6 +81,7 @@ class FaultFinder:
         self.state = State(session=session)
         self._seals = _Seals()
         self._explained = False
+        self._message_lost = False
 
     def faults(self, pieces: Iterable[Piece]) -> Iterator[Fault]:
         """Yield the faults in the order of the log."""
@@ -86,6 +91,7 @@ class FaultFinder:
                     yield from self._record(piece)
                 case "bad-crc":
                     yield self._fault("bad-crc", "J1", piece)
+                    self._message_lost = True
                     if piece.event is not None and piece.event.seq == self.state.next_seq:
                         self._take_on_trust(piece.event)
                         self._seals.add(piece.event.seq, 0)
@@ -117,7 +123,11 @@ class FaultFinder:
         if piece.why:
             yield self._fault("foreign-bytes", "J1", piece, "the record has no LF behind it")
         for verdict in self._verdicts(event):
-            yield self._fault(kind_of(verdict, event, self.state), verdict.rule, piece, verdict.reason)
+            kind = kind_of(verdict, event, self.state)
+            if not (self._message_lost and kind in _CONSEQUENCES):
+                yield self._fault(kind, verdict.rule, piece, verdict.reason)
+        if event.type in _BEGINNINGS:
+            self._message_lost = False
         self._take_on_trust(event)
         self._seals.add(self.state.next_seq - 1, _seal_of(piece))
 
@@ -134,6 +144,7 @@ class FaultFinder:
         )
         yield self._fault("seq-gap", "J1", piece, reason)
         self.state.next_seq = event.seq
+        self._message_lost = True
 
     def _verdicts(self, event: Event) -> Iterator[Verdict]:
         """Yield every complaint that stands by itself: after an unanswered call, what else there is."""

@@ -71,7 +71,7 @@ class Survey:
     def again(self, start: int) -> Iterator[Piece]:
         """Yield the pieces once more, from a log that begins further on; all before it is not of this log."""
         self.header_intact = True
-        yield Piece("foreign", 0, start, b"", why="the log of another session")
+        yield Piece("other-record", 0, start, b"", why="the log of another session")
         for line in self.log.lines(seq=0, offset=start):
             yield from self._split(line)
 

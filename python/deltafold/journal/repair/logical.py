@@ -56,7 +56,11 @@ class Mender:
 
     def _one(self, slot: Slot, linked: list[Slot]) -> None:
         if slot.filler:
+            slot.event = slot.event._replace(time=self._time())
             self._accept(slot)
+            return
+        if type(slot.event.type) is not str:
+            self._set_aside(slot, "J1", "its type is no string", "wrong-record")
             return
         if not slot.proven:
             slot = self._proven(slot)
@@ -74,7 +78,6 @@ class Mender:
         self._set_aside(slot, "J1", "it cannot be made to fit", "wrong-record")
 
     def _accept(self, slot: Slot) -> None:
-        slot.event = slot.event._replace(seq=slot.event.seq)
         advance(self.state, slot.event._replace(seq=self.state.next_seq))
         self._messages.accepted(slot.event)
         self.slots.append(slot)

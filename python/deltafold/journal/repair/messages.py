@@ -188,6 +188,8 @@ def _records_of(linked: list[Slot], position: int, calls: list[dict[str, Any]]) 
     unique = call_id and [call["id"] for call in calls].count(call_id) == 1
     for slot in linked:
         event = slot.event
+        if type(event.type) is not str:
+            continue
         if event.type in {"user/message", "assistant/message", "turn/end"}:
             break
         if event.type not in counts or shapes.complaint(event.type, event.data) is not None:

@@ -138,8 +138,7 @@ def new_log(plan: Plan, backup: dict[str, str]) -> list[bytes]:
         if slot.line is not None and slot.event.seq == seq:
             lines.append(slot.line)
         else:
-            slot.event = slot.event._replace(seq=seq)
-            lines.append(record.encode(slot.event, plan.salt))
+            lines.append(record.encode(slot.event._replace(seq=seq), plan.salt))
     listed = [change.to_dict() for change in plan.changes[:MAX_LISTED]]
     if len(plan.changes) > MAX_LISTED:
         listed.append({"more": len(plan.changes) - MAX_LISTED})
