@@ -1,4 +1,5 @@
-"""Fixtures of the journal's tests: stores of both kinds, and a PostgreSQL that starts when it is first asked for."""
+"""Fixtures of the journal's tests: stores of both kinds, and a PostgreSQL that starts when it is first asked
+for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Damaged logs, one for each kind of damage that the checks can name: the log, the kinds, and the history that must come out."""
+"""Damaged logs, one for each kind of damage that the checks can name: the log, the kinds, and the history
+that must come out."""
 
 from __future__ import annotations
 
@@ -133,7 +134,17 @@ CASES = {
         [turn(), user(), assistant(call("call-0")), started("call-0"), result("call-0"), SAYS, end()],
     ),
     "empty ids of two calls": case(
-        [turn(), user(), assistant(call(""), call("")), started(""), result(""), started(""), result(""), SAYS, end()],
+        [
+            turn(),
+            user(),
+            assistant(call(""), call("")),
+            started(""),
+            result(""),
+            started(""),
+            result(""),
+            SAYS,
+            end(),
+        ],
         "empty-id result-without-call call-not-in-message second-result call-without-result mismatched-source",
         [
             turn(),
@@ -148,9 +159,13 @@ CASES = {
         ],
     ),
     "mismatched source": case(swapped(6, result("b", source=source("zzz"))), "mismatched-source", FIXED),
-    "source of another kind": case(swapped(6, result("b", source=source("b", "user"))), "mismatched-source", FIXED),
+    "source of another kind": case(
+        swapped(6, result("b", source=source("b", "user"))), "mismatched-source", FIXED
+    ),
     "result without call": case(
-        [turn(), user(), SAYS, result("zzz"), end()], "result-without-call", [turn(), user(), SAYS, MARK, end()]
+        [turn(), user(), SAYS, result("zzz"), end()],
+        "result-without-call",
+        [turn(), user(), SAYS, MARK, end()],
     ),
     "second result": case(
         swapped(6, result("b"), result("b", "again")), "second-result", swapped(6, result("b"), MARK)
@@ -174,13 +189,24 @@ CASES = {
         swapped(3, started("a"), started("a")), "call-not-in-message", swapped(3, started("a"), MARK)
     ),
     "call of no message": case(
-        [turn(), user(), started("zzz"), SAYS, end()], "call-not-in-message", [turn(), user(), MARK, SAYS, end()]
+        [turn(), user(), started("zzz"), SAYS, end()],
+        "call-not-in-message",
+        [turn(), user(), MARK, SAYS, end()],
     ),
     "call with other arguments": case(
         swapped(3, started("a", arguments="{}")), "call-not-in-message", swapped(3, MARK)
     ),
     "unnamed call": case(
-        [turn(), user(), assistant(call("a"), call("b", "")), started("a"), result("a"), result("b"), SAYS, end()],
+        [
+            turn(),
+            user(),
+            assistant(call("a"), call("b", "")),
+            started("a"),
+            result("a"),
+            result("b"),
+            SAYS,
+            end(),
+        ],
         "unnamed-call",
         [turn(), user(), assistant(call("a")), started("a"), result("a"), MARK, SAYS, end()],
     ),
@@ -190,7 +216,10 @@ CASES = {
         [
             turn(),
             user(),
-            ("assistant/message", {"message": {"role": "assistant", "content": ""}, "finish_reason": "tool_calls"}),
+            (
+                "assistant/message",
+                {"message": {"role": "assistant", "content": ""}, "finish_reason": "tool_calls"},
+            ),
             MARK,
             MARK,
             SAYS,
@@ -198,7 +227,16 @@ CASES = {
         ],
     ),
     "ids twice in a message": case(
-        [turn(), user(), assistant(call("a"), call("a")), started("a"), result("a"), started("a"), result("a"), SAYS],
+        [
+            turn(),
+            user(),
+            assistant(call("a"), call("a")),
+            started("a"),
+            result("a"),
+            started("a"),
+            result("a"),
+            SAYS,
+        ],
         "duplicate-id call-not-in-message second-result",
         [
             turn(),
@@ -212,7 +250,14 @@ CASES = {
         ],
     ),
     "cut arguments": case(
-        [turn(), user(), assistant(call("a", arguments='{"q":')), started("a", arguments='{"q":'), result("a"), SAYS],
+        [
+            turn(),
+            user(),
+            assistant(call("a", arguments='{"q":')),
+            started("a", arguments='{"q":'),
+            result("a"),
+            SAYS,
+        ],
         "wrong-record call-not-in-message",
         [turn(), user(), assistant(call("a", arguments="")), MARK, result("a"), SAYS],
     ),
@@ -228,15 +273,28 @@ CASES = {
         changed(2, forge.line(2, "x", float("nan"), SALT)), "wrong-record", swapped(1, MARK, log=HEALTHY)
     ),
     "a second start": case(
-        [turn(), user(), forge.start("s", SALT), SAYS, end()], "wrong-record", [turn(), user(), MARK, SAYS, end()]
+        [turn(), user(), forge.start("s", SALT), SAYS, end()],
+        "wrong-record",
+        [turn(), user(), MARK, SAYS, end()],
     ),
     "a turn in a turn": case(
         [turn(), user(), SAYS, turn(1), user(), SAYS, end(1)],
         "broken-turn",
-        [turn(), user(), SAYS, ("turn/end", {"turn": 0, "reason": "repaired"}), turn(1), user(), SAYS, end(1)],
+        [
+            turn(),
+            user(),
+            SAYS,
+            ("turn/end", {"turn": 0, "reason": "repaired"}),
+            turn(1),
+            user(),
+            SAYS,
+            end(1),
+        ],
     ),
     "a turn that never began": case([user(), SAYS, end(0)], "broken-turn", [turn(), user(), SAYS, end()]),
-    "the end of another turn": case([turn(), user(), SAYS, end(7)], "broken-turn", [turn(), user(), SAYS, end()]),
+    "the end of another turn": case(
+        [turn(), user(), SAYS, end(7)], "broken-turn", [turn(), user(), SAYS, end()]
+    ),
     "an end without a turn": case(
         [turn(), user(), SAYS, end(), end()], "broken-turn", [turn(), user(), SAYS, end(), MARK]
     ),

@@ -61,7 +61,19 @@ class Server:
         initdb, self._postgres = program("initdb"), program("postgres")
         if initdb is None or self._postgres is None:
             pytest.skip("PostgreSQL's server is not installed (Debian: apt-get install postgresql)")
-        command = [initdb, "-D", str(self.data), "-U", "tester", "-A", "trust", "-E", "UTF8", "--locale=C", "-N"]
+        command = [
+            initdb,
+            "-D",
+            str(self.data),
+            "-U",
+            "tester",
+            "-A",
+            "trust",
+            "-E",
+            "UTF8",
+            "--locale=C",
+            "-N",
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, **self.user)
         if done.returncode:
             pytest.skip(f"initdb does not run here: {done.stderr.strip()}")

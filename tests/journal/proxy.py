@@ -12,8 +12,9 @@ Moment = Literal["before", "after"]
 
 
 class Proxy:
-    """Forwards to a port. `break_next(word, moment)` breaks the connection at the next client message that holds a word: `before`
-    it reaches the server, or `after` the server has it and before its answer gets back.
+    """Forwards to a port. `break_next(word, moment)` breaks the connection at the next client message that
+    holds a word: `before` it reaches the server, or `after` the server has it and before its answer gets
+    back.
     """
 
     def __init__(self, port: int) -> None:

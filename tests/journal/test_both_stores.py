@@ -106,7 +106,9 @@ def test_the_six_resumes(store, name):
 
 def test_resume(store):
     journal = Journal.open(store, "s", create=True)
-    journal.append_all([forge.turn(), forge.user(), forge.assistant(forge.call(), forge.call("b")), forge.started()])
+    journal.append_all(
+        [forge.turn(), forge.user(), forge.assistant(forge.call(), forge.call("b")), forge.started()]
+    )
     journal.writer.log.close()
     with Journal.open(store, "s", resume=True) as journal:
         accepted_everywhere(journal)

@@ -100,7 +100,8 @@ def test_sixty_four_sessions_need_far_fewer_syncs_than_appends(tmp_path):
 
 
 def test_both_ways_of_syncing_many_are_used_and_promise_the_same(tmp_path):
-    """The whole file system where it is trusted, each file otherwise; a failure of either reaches the waiters."""
+    """The whole file system where it is trusted, each file otherwise; a failure of either reaches the
+    waiters."""
     descriptors = [os.open(tmp_path / str(number), os.O_CREAT | os.O_WRONLY) for number in range(8)]
     shared = Syncer()
     whole = shared._whole_system

@@ -83,7 +83,11 @@ class Machine(RuleBasedStateMachine):
         self._drop()
 
     @precondition(lambda self: self.journal is not None)
-    @rule(entry=strategies.ENTRIES, part=st.floats(0, 1, exclude_max=True), tail=st.sampled_from([b"", b"\0" * 9, b"\n"]))
+    @rule(
+        entry=strategies.ENTRIES,
+        part=st.floats(0, 1, exclude_max=True),
+        tail=st.sampled_from([b"", b"\0" * 9, b"\n"]),
+    )
     def crash_in_a_write(self, entry: tuple[Any, Any], part: float, tail: bytes) -> None:
         """The record was not acknowledged; only its first bytes are there."""
         self._drop()

@@ -48,7 +48,9 @@ def test_ids_that_name_no_directory(tmp_path, session):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["a b", "%2e", "%41", "..", ".", "", "%FF", "%", "%00", "x" * 201, "a/b", "nul"])
+@pytest.mark.parametrize(
+    "name", ["a b", "%2e", "%41", "..", ".", "", "%FF", "%", "%00", "x" * 201, "a/b", "nul"]
+)
 def test_names_that_encode_no_id(name):
     assert session_id(name) is None
 

@@ -1,4 +1,5 @@
-"""PostgreSQL that is killed, connections that break at commit, workers that race: what was acknowledged is there, once."""
+"""PostgreSQL that is killed, connections that break at commit, workers that race: what was acknowledged is
+there, once."""
 
 from __future__ import annotations
 
@@ -118,7 +119,8 @@ def test_another_worker_took_over_while_the_connection_was_lost(proxied, postgre
 
 
 def test_a_worker_that_lost_its_session_cannot_write(server, postgres):
-    """Taken over although its connection lives (a stopped process, say): nothing of it is written any more."""
+    """Taken over although its connection lives (a stopped process, say): nothing of it is written any
+    more."""
     old = Journal.open(postgres, "s", create=True)
     old.append("turn/start", {"turn": 0})
     with pytest.raises(JournalLocked) as locked:

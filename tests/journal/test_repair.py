@@ -1,4 +1,5 @@
-"""Every kind of damage that the checks can name, repaired: what is known stays, what is not known stays unknown."""
+"""Every kind of damage that the checks can name, repaired: what is known stays, what is not known stays
+unknown."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ def repaired(root, data: bytes, **options: Any) -> tuple[Plan, Entries]:
 
 
 def matches(found: tuple[str, Any], expected: tuple[str, Any]) -> bool:
-    """Whether a record is the expected one; a placeholder, or an answer that the repair gave, by what counts of it."""
+    """Whether a record is the expected one; a placeholder, or an answer that the repair gave, by what counts
+    of it."""
     kind, data = found
     if expected == MARK:
         return kind == "session/repair"
@@ -86,7 +88,9 @@ def test_lines_that_are_no_part_of_a_fault_keep_their_bytes(tmp_path, name):
     old = set(case.data.splitlines(keepends=True))
     new = path.read_bytes().splitlines(keepends=True)[:-1]
     touched = [line for line in new if line not in old]
-    kept_otherwise = [change for change in plan.changes if change.action in {"rewritten", "inserted", "quarantined"}]
+    kept_otherwise = [
+        change for change in plan.changes if change.action in {"rewritten", "inserted", "quarantined"}
+    ]
     bits = [change for change in plan.changes if change.action == "restored"]
     gaps = [line for line in new if b'"kind":"seq-gap"' in line]
     allowed = len(kept_otherwise) + 2 * len(bits) + len(gaps) + plan.renumbered

@@ -1,4 +1,5 @@
-"""Identity comes back from evidence; where two histories are there, or none, the plan asks and does not guess."""
+"""Identity comes back from evidence; where two histories are there, or none, the plan asks and does not
+guess."""
 
 from __future__ import annotations
 
@@ -123,7 +124,11 @@ def test_a_fork_is_never_merged(tmp_path):
     assert "duplicate-different" in {fault.kind for fault in check(target(tmp_path)).faults}
     plan = plan_repair(target(tmp_path))
     assert "forked at seq 6" in str(plan.blocked)
-    assert [choice.split(":")[0] for choice in plan.choices] == ["--keep first", "--keep last", "--checkpoint"]
+    assert [choice.split(":")[0] for choice in plan.choices] == [
+        "--keep first",
+        "--keep last",
+        "--checkpoint",
+    ]
     with pytest.raises(RepairRefused, match="needs a choice"):
         apply_plan(plan)
     assert repaired(tmp_path / "first", data, keep="first")[1] == first
@@ -158,7 +163,9 @@ def test_a_copied_directory_is_not_repaired(tmp_path):
 @pytest.mark.parametrize("place", ["salt", "session", "form", "seal"])
 def test_a_flipped_bit_in_the_first_record(tmp_path, place):
     data = forge.log(HEALTHY, salt=SALT)
-    at = {"salt": data.index(b'"salt":"') + 10, "session": data.index(b'"s"') + 1, "form": 1, "seal": 170}[place]
+    at = {"salt": data.index(b'"salt":"') + 10, "session": data.index(b'"s"') + 1, "form": 1, "seal": 170}[
+        place
+    ]
     assert at < data.index(b"\n")
     broken = data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
     _, entries = repaired(tmp_path, broken)
@@ -236,7 +243,8 @@ def test_the_checkpoint(tmp_path):
 @settings(max_examples=1500 if LONG else 60, deadline=None)
 @given(strategies.mutated(), st.booleans())
 def test_any_mutated_session_is_repaired_or_asks(tmp_path_factory, entries, checkpoint):
-    """Sealed nonsense: what comes out is admitted, accepted by every provider, and repairing it again changes nothing."""
+    """Sealed nonsense: what comes out is admitted, accepted by every provider, and repairing it again changes
+    nothing."""
     root = tmp_path_factory.mktemp("any")
     path = forge.put(root, forge.log(entries, salt=SALT))
     plan = plan_repair(target(root), to_checkpoint=checkpoint)
@@ -253,14 +261,17 @@ def test_any_mutated_session_is_repaired_or_asks(tmp_path_factory, entries, chec
 @settings(max_examples=1500 if LONG else 60, deadline=None)
 @given(st.data())
 def test_any_wounded_bytes_are_repaired_or_ask(tmp_path_factory, data):
-    """Bytes overwritten, cut out, put in, lines moved: nothing raises, and no record that was not there comes out."""
+    """Bytes overwritten, cut out, put in, lines moved: nothing raises, and no record that was not there comes
+    out."""
     root = tmp_path_factory.mktemp("bytes")
     whole = forge.log(HEALTHY, salt=SALT)
     wounded = bytearray(whole)
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(0, len(wounded)))
         size = data.draw(st.sampled_from([0, 1, 3, 40, 400]))
-        wounded[at : at + size] = data.draw(st.binary(max_size=30) | st.sampled_from([b"", b"\n", whole[200:700]]))
+        wounded[at : at + size] = data.draw(
+            st.binary(max_size=30) | st.sampled_from([b"", b"\n", whole[200:700]])
+        )
     path = forge.put(root, bytes(wounded))
     plan = plan_repair(target(root))
     if plan.blocked is not None or plan.healthy:
@@ -283,7 +294,9 @@ from deltafold.journal.repair.plan import plan_repair
 from deltafold.journal.targets import targets_of
 print(apply_plan(plan_repair(next(targets_of(sys.argv[1], "s")))))
 """
-STEPS = "openat,write,fdatasync,fsync,rename,renameat,renameat2,ftruncate,flock,mkdir,mkdirat,pwrite64,unlinkat"
+STEPS = (
+    "openat,write,fdatasync,fsync,rename,renameat,renameat2,ftruncate,flock,mkdir,mkdirat,pwrite64,unlinkat"
+)
 
 
 def test_killed_anywhere_there_is_the_old_file_or_the_new_one(tmp_path):
@@ -299,7 +312,18 @@ def test_killed_anywhere_there_is_the_old_file_or_the_new_one(tmp_path):
     while True:
         number += 1
         path = forge.put(tmp_path, data)
-        wrapper = ["strace", "-f", "-o", "/dev/null", "-e", f"trace={STEPS}", "-P", str(session), "-P", str(path)]
+        wrapper = [
+            "strace",
+            "-f",
+            "-o",
+            "/dev/null",
+            "-e",
+            f"trace={STEPS}",
+            "-P",
+            str(session),
+            "-P",
+            str(path),
+        ]
         wrapper += [part for name in NAMES for part in ("-P", str(session / name))]
         wrapper += ["-e", f"inject={STEPS}:signal=SIGKILL:when={number}"]
         command = [*wrapper, sys.executable, "-c", APPLY, str(tmp_path)]

@@ -34,7 +34,9 @@ def register(verbs: Subparsers) -> None:
     repair.add_argument("--apply", action="store_true", help="carry the plan out, with a backup")
     repair.add_argument("--keep", choices=("first", "last"), help="where two logs forked, the one to keep")
     repair.add_argument(
-        "--checkpoint", action="store_true", help="cut behind the last turn before the fault instead of mending"
+        "--checkpoint",
+        action="store_true",
+        help="cut behind the last turn before the fault instead of mending",
     )
     repair.set_defaults(run=run_repair)
     about = "put the backup of a repair back, byte for byte"
@@ -58,7 +60,11 @@ def run_repair(options: argparse.Namespace) -> int:
             except DeltafoldError as error:
                 refused = str(error)
         if options.json:
-            outcome = {"applied": done is not None, "refused": refused, "backup": done.backup if done else None}
+            outcome = {
+                "applied": done is not None,
+                "refused": refused,
+                "backup": done.backup if done else None,
+            }
             print_json(plan.to_dict() | outcome)
         else:
             print_lines(plan_lines(plan, done, refused))
@@ -117,7 +123,9 @@ def run_restore(options: argparse.Namespace) -> int:
             if options.json:
                 print_json({"session": target.session, "backups": names})
             else:
-                print_lines([f"{escape(target.label)}: {len(names)} backup(s)", *(f"    {name}" for name in names)])
+                print_lines(
+                    [f"{escape(target.label)}: {len(names)} backup(s)", *(f"    {name}" for name in names)]
+                )
             return 0
         done = restore(target, options.backup)
         if options.json:

@@ -68,7 +68,8 @@ _KIND_OF: Final = {
     "turns": "broken-turn",
 }
 
-# What follows from a message that is lost is not a fault of its own; from one of these records on, all is known again.
+# What follows from a message that is lost is not a fault of its own; from one of these records on, all is
+# known again.
 _CONSEQUENCES: Final = frozenset({"call-not-in-message", "result-without-call", "call-without-result"})
 _BEGINNINGS: Final = frozenset({"assistant/message", "user/message", "turn/start", "turn/end"})
 

@@ -1,6 +1,6 @@
 """Appends to a session in PostgreSQL for ever, and says each seq once it is acknowledged.
 
-    postgres_worker ADDRESS SCHEMA SESSION
+postgres_worker ADDRESS SCHEMA SESSION
 """
 
 from __future__ import annotations

@@ -29,7 +29,10 @@ _NEW: Final = "journal.jsonl.repaired"
 
 
 class RepairRefused(JournalError):  # noqa: N818  (the repair was refused, nothing failed)
-    """A repair or restore that must not be done: a writer is live, the file has changed, a backup does not verify."""
+    """A repair or restore that must not be done.
+
+    A writer is live, the file has changed, a backup does not verify.
+    """
 
     _kind = "repair-refused"
 
@@ -84,8 +87,8 @@ class _Directory:
 def apply_plan(plan: Plan) -> Done | None:
     """Carry out a plan; None when there is nothing to do, and then no byte is changed.
 
-    Raises `JournalLocked` while a writer is live, and `RepairRefused` when the file has changed since the plan, when the plan is blocked, or
-    when the real reader does not accept the outcome.
+    Raises `JournalLocked` while a writer is live, and `RepairRefused` when the file has changed since the
+    plan, when the plan is blocked, or when the real reader does not accept the outcome.
     """
     if plan.healthy:
         return None
@@ -125,7 +128,13 @@ def _back_up(directory: _Directory, plan: Plan) -> tuple[str, str]:
             rows.append({"name": file_name, "sha256": digest, "bytes": size})
         if rows[0]["sha256"] != plan.sha256:
             raise directory.refuse("the file has changed since the plan was made; make a new one")
-        manifest = {"tool": TOOL, "session": plan.session, "time": record.now(), "files": rows, "plan": plan.to_dict()}
+        manifest = {
+            "tool": TOOL,
+            "session": plan.session,
+            "time": record.now(),
+            "files": rows,
+            "plan": plan.to_dict(),
+        }
         files.write_new(inner, MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n")
     finally:
         os.close(inner)
@@ -141,7 +150,10 @@ def _exists(directory: _Directory, name: str) -> bool:
 
 
 def _set_asides(directory: _Directory, plan: Plan) -> None:
-    """Add what leaves the history to the quarantine. Done twice (after a kill) it is there twice, which harms nothing."""
+    """Add what leaves the history to the quarantine.
+
+    Done twice (after a kill) it is there twice, which harms nothing.
+    """
     if not plan.asides:
         return
     descriptor = files.open_file(directory.descriptor, QUARANTINE, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
@@ -198,7 +210,9 @@ def backups(target: Target) -> list[str]:
 
 
 def restore(target: Target, name: str | None = None) -> Done:
-    """Put a backup (the newest, without a name) back byte for byte. What is there now becomes a backup itself.
+    """Put a backup (the newest, without a name) back byte for byte.
+
+    What is there now becomes a backup itself.
 
     Raises `JournalLocked` and `RepairRefused`.
     """

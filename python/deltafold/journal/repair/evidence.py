@@ -21,7 +21,10 @@ class Evidence:
         self._log = log
 
     def calls_of(self, event: Event) -> list[dict[str, Any]] | None:
-        """Return id, name and arguments of each call in the stream that a message names; None when it proves nothing."""
+        """Return id, name and arguments of each call in the stream that a message names.
+
+        None when it proves nothing.
+        """
         stream = event.data.get("stream")
         if not isinstance(stream, dict):
             return None
@@ -35,7 +38,8 @@ class Evidence:
             return None
 
     def message_at(self, event: Event) -> dict[str, Any] | None:
-        """Return the data of an `assistant/message` whose record is not proven, from the stream that was kept for its seq."""
+        """Return the data of an `assistant/message` whose record is not proven, from the stream that was kept
+        for its seq."""
         prefix = f"raw/{event.seq:08d}-"
         names = [name for name in self._log.raw_names() if name.startswith(prefix)]
         if len(names) != 1:

@@ -1,7 +1,7 @@
 """Second half of a repair: from a sequence of records to one that the rules admit.
 
-The judge is `rules.admit`. What it refuses is mended by evidence (the linked records, the raw stream), or goes to quarantine and leaves
-a placeholder, so that the records behind keep their seqs and their bytes.
+The judge is `rules.admit`. What it refuses is mended by evidence (the linked records, the raw stream), or
+goes to quarantine and leaves a placeholder, so that the records behind keep their seqs and their bytes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ class Mender:
         self._size = 0
 
     def mend(self, given: list[Slot], first_change: int | None) -> list[Slot]:
-        """Return the records that the rules admit. `first_change`: the offset of the first change that was made before."""
+        """Return the records that the rules admit.
+
+        `first_change`: the offset of the first change that was made before.
+        """
         for position, slot in enumerate(given):
             if first_change is not None and (slot.offset is None or slot.offset >= first_change):
                 self._fault_seen = True
@@ -90,8 +93,13 @@ class Mender:
         if event.type == "assistant/message":
             data = self._evidence.message_at(event)
             if data is not None:
-                return self._rewrite(slot, event._replace(data=data), "bad-crc", "rebuilt from the raw stream")
-        if event.type in _STRUCTURE and rules.admit(self.state, event._replace(seq=self.state.next_seq)) is None:
+                return self._rewrite(
+                    slot, event._replace(data=data), "bad-crc", "rebuilt from the raw stream"
+                )
+        if (
+            event.type in _STRUCTURE
+            and rules.admit(self.state, event._replace(seq=self.state.next_seq)) is None
+        ):
             return self._rewrite(slot, event, "bad-crc", "what it says follows from the records before it")
         if event.type == "tool/result":
             waiting = [call for call in self.state.open_calls if call.started] or self.state.open_calls
@@ -113,7 +121,9 @@ class Mender:
         if data is None or data == event.data:
             return slot
         kind = "mismatched-source" if _only_source(event.data, data) else "empty-id"
-        return self._rewrite(slot, event._replace(data=data), kind, "the identity of the call that it belongs to")
+        return self._rewrite(
+            slot, event._replace(data=data), kind, "the identity of the call that it belongs to"
+        )
 
     # What the judge refuses
 
@@ -127,7 +137,9 @@ class Mender:
                 return self._aside_or_blocked(slot, verdict)
             case "instant":
                 time = self.slots[-1].event.time if self.slots else "1970-01-01T00:00:00.000000Z"
-                return self._rewrite(slot, slot.event._replace(time=time), "wrong-record", "the time of the one before")
+                return self._rewrite(
+                    slot, slot.event._replace(time=time), "wrong-record", "the time of the one before"
+                )
             case "identities" | "unique-ids" | "written-calls" if slot.event.type == "assistant/message":
                 event, why = self._messages.mended(slot.event, linked, self.asides)
                 return self._rewrite(slot, event, kind, why)
@@ -174,7 +186,9 @@ class Mender:
         event = slot.event
         if event.type == "turn/end" and self.state.turn is not None:
             data = {**event.data, "turn": self.state.turn}
-            return self._rewrite(slot, event._replace(data=data), "broken-turn", "the number of the open turn")
+            return self._rewrite(
+                slot, event._replace(data=data), "broken-turn", "the number of the open turn"
+            )
         if event.type == "turn/end" or event.type in {"tool/call", "tool/result"}:
             self._set_aside(slot, verdict.rule, verdict.reason, "broken-turn")
             return None

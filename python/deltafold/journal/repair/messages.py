@@ -1,7 +1,7 @@
 """Identities: mended in a message and in all records that belong to its calls, or in none.
 
-An id comes from the raw stream, else from the linked records, else it is made by I10; a name is never made. A call without a name leaves
-the message, and what belongs to it goes to quarantine.
+An id comes from the raw stream, else from the linked records, else it is made by I10; a name is never made. A
+call without a name leaves the message, and what belongs to it goes to quarantine.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ class MessageMender:
         taken = {call["id"] for call in calls}
         for position, call in enumerate(calls):
             proven = proof[position] if proof is not None else None
-            entry = self._call(position, call, proven, _records_of(linked, position, calls), taken, renamed, reasons)
+            entry = self._call(
+                position, call, proven, _records_of(linked, position, calls), taken, renamed, reasons
+            )
             if entry is None:
                 asides.append(Aside("J2", "the call was never named", "tool/call", call, _stream_of(data)))
             else:
@@ -89,7 +91,11 @@ class MessageMender:
         kind = call["type"]
         body = dict(call[kind])
         if not body["name"]:
-            named = [record.data["name"] for record in records if record.type == "tool/call" and record.data["name"]]
+            named = [
+                record.data["name"]
+                for record in records
+                if record.type == "tool/call" and record.data["name"]
+            ]
             name = (proven or {}).get("name") or next(iter(named), "")
             if not name:
                 renamed.append(Renamed(call["id"], None))
@@ -123,7 +129,10 @@ class MessageMender:
             elif linked:
                 base, why = linked[0], f"id of call {position} from the linked records"
             else:
-                base, why = f"call-{position}", f"id of call {position} is made (I10): there is no evidence of one"
+                base, why = (
+                    f"call-{position}",
+                    f"id of call {position} is made (I10): there is no evidence of one",
+                )
         new, number = base, 1
         while new in used or (new != old and new in taken) or (new == old and number == 1):
             number += 1
@@ -134,7 +143,10 @@ class MessageMender:
     # The records that belong to it
 
     def identified(self, before: State, event: Event) -> dict[str, Any] | None:
-        """Return the data of a `tool/call` or `tool/result` with its call's identity; None when it means no call."""
+        """Return the data of a `tool/call` or `tool/result` with its call's identity.
+
+        None when it means no call.
+        """
         if shapes.complaint(event.type, event.data) is not None:
             return None
         call = self._meant(before, event)
@@ -150,8 +162,9 @@ class MessageMender:
     def _meant(self, before: State, event: Event) -> Call | None:
         """Return the call that a record means.
 
-        Its own id counts where the message had it so; else the ids that the message had before it was mended, by position; an empty id
-        means the first call that waits. A source that alone has the right id is believed.
+        Its own id counts where the message had it so; else the ids that the message had before it was mended,
+        by position; an empty id means the first call that waits. A source that alone has the right id is
+        believed.
         """
         result = event.type == "tool/result"
         given = [event.data["call_id"]] + ([event.data["source"]["call_id"]] if result else [])
@@ -170,7 +183,10 @@ class MessageMender:
 
 
 def _first_waiting(before: State, call_ids: list[str], *, result: bool) -> Call | None:
-    """Return the first of these calls that waits for such a record; of results, those that had started come first."""
+    """Return the first of these calls that waits for such a record.
+
+    Of results, those that had started come first.
+    """
     found = [before.calls[call_id] for call_id in call_ids if call_id in before.calls]
     waiting = [call for call in found if not call.answered and (result or not call.started)]
     started = [call for call in waiting if call.started]
@@ -201,7 +217,10 @@ def _records_of(linked: list[Slot], position: int, calls: list[dict[str, Any]]) 
 
 
 def _in_named_order(proof: list[dict[str, Any]], calls: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
-    """Return the proof call by call where the message has more calls than the stream has named ones; None when it does not fit."""
+    """Return the proof call by call where the message has more calls than the stream has named ones.
+
+    None when it does not fit.
+    """
     named = [call for call in calls if call[call["type"]]["name"]]
     if len(named) != len(proof):
         return None
@@ -220,7 +239,9 @@ def _with_arguments(
     if not arguments or values.is_strict_object(arguments):
         return call
     proof = (proven or {}).get("arguments") or ""
-    reasons.append("arguments from the raw stream" if proof else "arguments that are no JSON object are set aside")
+    reasons.append(
+        "arguments from the raw stream" if proof else "arguments that are no JSON object are set aside"
+    )
     asides.append(Aside("J7", "arguments are not one strict JSON object", "tool/call", call))
     return {**call, "function": {**call["function"], "arguments": proof}}
 

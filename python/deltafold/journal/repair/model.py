@@ -19,8 +19,9 @@ Action = Literal["dropped", "restored", "rewritten", "inserted", "quarantined", 
 class Slot:
     """One record of the log to be.
 
-    `line` are its bytes as they stand, None when it must be written anew. `proven` is False for a record whose check value is wrong
-    and for which no single flipped bit accounts. `filler` marks a placeholder that another record may still take the place of.
+    `line` are its bytes as they stand, None when it must be written anew. `proven` is False for a record
+    whose check value is wrong and for which no single flipped bit accounts. `filler` marks a placeholder that
+    another record may still take the place of.
     """
 
     event: Event
@@ -32,9 +33,13 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change: the kind of the fault (a key of `faults.ADVICE`), the seq and offset where it stood, what is done and by what evidence.
+    """One change.
 
-    `before` are the old bytes (perhaps only their beginning), `after` the new event; None where there is none.
+    The kind of the fault (a key of `faults.ADVICE`), the seq and offset where it stood, what is done and by
+    what evidence.
+
+    `before` are the old bytes (perhaps only their beginning), `after` the new event; None where there is
+    none.
     """
 
     kind: str
@@ -47,7 +52,13 @@ class Change:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, as a `session/repair` record and `--json` have it."""
-        return {"kind": self.kind, "action": self.action, "seq": self.seq, "offset": self.offset, "why": self.why}
+        return {
+            "kind": self.kind,
+            "action": self.action,
+            "seq": self.seq,
+            "offset": self.offset,
+            "why": self.why,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +119,8 @@ class Plan:
 
     @property
     def renumbered(self) -> int:
-        """How many records keep what they say and only get another seq, because records had to be put in before them."""
+        """How many records keep what they say and only get another seq, because records had to be put in
+        before them."""
         return sum(slot.line is not None and slot.event.seq != seq for seq, slot in enumerate(self.slots))
 
 

@@ -1,7 +1,7 @@
 """First half of a repair: from the pieces of a log to one record for each seq.
 
-Flipped bits are put back, foreign and torn bytes left out, a glued log taken off, exact repeats dropped, gaps marked. Two logs that
-forked are never merged: without a choice the plan is blocked.
+Flipped bits are put back, foreign and torn bytes left out, a glued log taken off, exact repeats dropped, gaps
+marked. Two logs that forked are never merged: without a choice the plan is blocked.
 """
 
 from __future__ import annotations
@@ -112,9 +112,16 @@ class Sequencer:
         if not self.salt:
             raise Blocked("the first record is lost, and with it the salt: no other record can be proven")
         time = piece.event.time if piece.event is not None else "1970-01-01T00:00:00.000000Z"
-        data = {"format": shapes.FORMAT, "session": self.session, "writer": "unknown", "salt": self.salt.hex()}
+        data = {
+            "format": shapes.FORMAT,
+            "session": self.session,
+            "writer": "unknown",
+            "salt": self.salt.hex(),
+        }
         event = Event(0, time, "session/start", data)
-        self._note("bad-crc", "rewritten", piece, "rebuilt from the session's name and the salt that fits", event)
+        self._note(
+            "bad-crc", "rewritten", piece, "rebuilt from the session's name and the salt that fits", event
+        )
         return Slot(event, None, piece.offset)
 
     def _leave_out(self, piece: Piece) -> None:
@@ -163,7 +170,15 @@ class Sequencer:
             slot_seq = slot.event.seq
             self.slots[slot_seq] = slot
             self.changes.append(
-                Change("seq-gap", "restored", slot_seq, slot.offset, "the record stands further on", slot.line, slot.event)
+                Change(
+                    "seq-gap",
+                    "restored",
+                    slot_seq,
+                    slot.offset,
+                    "the record stands further on",
+                    slot.line,
+                    slot.event,
+                )
             )
         elif slot.line == earlier.line:
             self._drop(slot, "duplicate-identical", "an exact repeat")
@@ -177,11 +192,16 @@ class Sequencer:
         if self.keep is None:
             raise Blocked(
                 f"two logs forked at seq {seq}: one goes on there with {ours} record(s), the other stands behind it",
-                [f"--keep first: the {ours} record(s) that stand first", "--keep last: the records that stand behind"],
+                [
+                    f"--keep first: the {ours} record(s) that stand first",
+                    "--keep last: the records that stand behind",
+                ],
             )
         if self.keep == "first":
             self._skipping = True
-            self._drop(slot, "duplicate-different", "the other branch was chosen; this one is left out to its end")
+            self._drop(
+                slot, "duplicate-different", "the other branch was chosen; this one is left out to its end"
+            )
             return
         for dropped in self.slots[seq:]:
             self._drop(dropped, "duplicate-different", "the other branch was chosen")

@@ -30,8 +30,8 @@ MAX_LISTED = 200
 def plan_repair(target: Target, *, keep: Keep | None = None, to_checkpoint: bool = False) -> Plan:
     """Return the plan for one session.
 
-    `keep` chooses where two logs forked. `to_checkpoint` cuts the log at the end of the last turn before the first fault instead of
-    mending what stands behind it. Raises `OSError`, `JournalMissing`, `UnknownFormat`.
+    `keep` chooses where two logs forked. `to_checkpoint` cuts the log at the end of the last turn before the
+    first fault instead of mending what stands behind it. Raises `OSError`, `JournalMissing`, `UnknownFormat`.
     """
     with target.read() as log:
         plan = Plan(target, log.session, *_digest(log))
@@ -45,7 +45,9 @@ def plan_repair(target: Target, *, keep: Keep | None = None, to_checkpoint: bool
             plan.choices = blocked.choices
         if plan.checkpoint is not None and not to_checkpoint:
             point = plan.checkpoint
-            plan.choices.append(f"--checkpoint: keep the {point.records} record(s) before the fault, {point.offset} bytes")
+            plan.choices.append(
+                f"--checkpoint: keep the {point.records} record(s) before the fault, {point.offset} bytes"
+            )
         return plan
 
 
@@ -93,7 +95,8 @@ def _fill(plan: Plan, log: ReadLog, fault: str, keep: Keep | None, *, to_checkpo
 
 
 def _own(pieces: list[Piece], survey: Survey, plan: Plan) -> list[Piece]:
-    """Return the pieces seen from this session's own log, where another one's stands before it in the file."""
+    """Return the pieces seen from this session's own log, where another one's stands before it in the
+    file."""
     first = pieces[0] if pieces else None
     others = [piece for piece in pieces if piece.kind == "other-start" and piece.event is not None]
     named = survey.log.session
@@ -115,7 +118,9 @@ def _torn(pieces: list[Piece]) -> list[Piece]:
     behind = [piece for piece in pieces if piece.kind != "record" or piece.why]
     if not behind:
         return pieces
-    tail = replace(behind[0], kind="torn", size=behind[-1].end - behind[0].offset, why="nothing valid behind it")
+    tail = replace(
+        behind[0], kind="torn", size=behind[-1].end - behind[0].offset, why="nothing valid behind it"
+    )
     return [*whole, tail]
 
 
@@ -132,7 +137,10 @@ def _cut(plan: Plan, pieces: list[Piece]) -> None:
 
 
 def new_log(plan: Plan, backup: dict[str, str]) -> list[bytes]:
-    """Return the lines of the repaired log: those that stay keep their bytes, and the repair itself is its last record."""
+    """Return the lines of the repaired log.
+
+    Those that stay keep their bytes, and the repair itself is its last record.
+    """
     lines: list[bytes] = []
     for seq, slot in enumerate(plan.slots):
         if slot.line is not None and slot.event.seq == seq:
