@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import deltafold
+from benches import report
 from benches.machine import description
 from benches.rows import OURS, ROWS, NotHere, Result
 
@@ -35,6 +36,8 @@ def main() -> int:
             continue
         print(line_of(results[-1]), file=sys.stderr, flush=True)
     print(as_json(results, rounds) if options.json else as_markdown(results, rounds))
+    if options.write:
+        report.write_block("table", as_markdown(results, rounds).splitlines())
     for reason in absent:
         print(f"left out: {reason}", file=sys.stderr)
     return judge(results) if options.quick else 0
@@ -46,6 +49,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--engine", default=deltafold.IMPLEMENTATION, choices=("native", "reference"))
     parser.add_argument("--rounds", type=int, help="interleaved rounds (at least nine for a table to show)")
     parser.add_argument("--only", help="rows whose name holds this text")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/benchmarks.md")
     parser.add_argument("--json", action="store_true", help="all rounds, for programs")
     return parser.parse_args()
 

@@ -1,7 +1,8 @@
 """Streamed answers of language models, folded to exact tool calls.
 
 `assemble` folds a whole body, `stream` and `astream` give events as they come, `Assembler` is fed by hand.
-The contract's rule names (S2, I4 ...) are cited throughout. `deltafold.reference` is the same in plain Python.
+The contract's rule names (S2, I4 ...) are cited throughout. `deltafold.reference` is the same in plain
+Python.
 """
 
 from __future__ import annotations
@@ -25,8 +26,14 @@ from deltafold.quirks import QUIRKS, QuirkKind
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Iterable
 
-    from deltafold import reference as reference  # noqa: PLC0414
-    from deltafold._native import Assembler, ServerSentEvent, SSEDecoder, assemble, assemble_many
+    from deltafold import reference as reference
+    from deltafold._native import (
+        Assembler,  # noqa: TC004
+        ServerSentEvent,
+        SSEDecoder,
+        assemble,
+        assemble_many,
+    )
     from deltafold._stream import BytesLike, Malformed, Tee, WireName
     from deltafold.completion import Choice, Completion, Quirk, ToolCall
     from deltafold.events import (

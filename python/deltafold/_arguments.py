@@ -7,7 +7,6 @@ from typing import Any, Protocol
 
 from deltafold.errors import MalformedToolCall
 
-
 _DEPTH = 1_000_000
 """The status has already said that the nesting is within the limits."""
 
@@ -16,15 +15,15 @@ class CallLike(Protocol):
     """The members of a ToolCall, of whichever engine, that are read here."""
 
     @property
-    def choice(self) -> int: ...  # noqa: D102
+    def choice(self) -> int: ...
     @property
-    def position(self) -> int: ...  # noqa: D102
+    def position(self) -> int: ...
     @property
-    def arguments(self) -> str: ...  # noqa: D102
+    def arguments(self) -> str: ...
     @property
-    def kind(self) -> str: ...  # noqa: D102
+    def kind(self) -> str: ...
     @property
-    def status(self) -> str: ...  # noqa: D102
+    def status(self) -> str: ...
 
 
 def parse(call: CallLike) -> dict[str, Any]:
@@ -71,3 +70,20 @@ def partial(text: str) -> Any:  # noqa: ANN401
     return certain_value(text)
 
 
+def integer(text: str) -> int:
+    """Give the integer that a JSON number is, of any length."""
+    from deltafold.reference.json import exact_integer  # noqa: PLC0415
+
+    return exact_integer(text)
+
+
+def digits(number: int) -> str:
+    """Give the JSON number that an integer is, of any length."""
+    try:
+        return str(int(number))
+    except ValueError:  # longer than Python writes in one go
+        if number < 0:
+            return "-" + digits(-number)
+        places = number.bit_length() * 3 // 20
+        high, low = divmod(number, 10**places)
+        return digits(high) + digits(low).zfill(places)

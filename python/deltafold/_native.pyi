@@ -1,4 +1,4 @@
-"""The native engine. Its values have the members of the Python classes and compare with them."""
+# The native engine. Its values have the members of the Python classes and compare with them.
 
 from collections.abc import Iterable
 from typing import final
@@ -25,8 +25,6 @@ from deltafold.reference.sse import ServerSentEvent as ServerSentEvent
 
 @final
 class SSEDecoder:
-    """A strict decoder of event streams."""
-
     last_event_id: str
     retry: int | None
     comments: int
@@ -38,8 +36,6 @@ class SSEDecoder:
 
 @final
 class Assembler:
-    """Folds one response, fed in any cuts."""
-
     def __init__(
         self,
         *,

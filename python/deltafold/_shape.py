@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from deltafold._json import copied, is_object
 from deltafold.errors import IncompleteStream, MalformedToolCall, ProviderError
 
 _TOOL_CALL = (
@@ -34,7 +35,19 @@ _CHOICE = (
     "reasoning_member",
 )
 _QUIRK = ("kind", "count", "frame", "choice", "call", "detail")
-_COMPLETION = ("wire", "id", "model", "created", "choices", "usage", "end", "error", "quirks", "blocks", "extra")
+_COMPLETION = (
+    "wire",
+    "id",
+    "model",
+    "created",
+    "choices",
+    "usage",
+    "end",
+    "error",
+    "quirks",
+    "blocks",
+    "extra",
+)
 
 
 def check(completion: Any) -> None:  # noqa: ANN401
@@ -43,7 +56,9 @@ def check(completion: Any) -> None:  # noqa: ANN401
         raise completion.error
     if completion.end in {"cut", "open"}:
         state = "was cut" if completion.end == "cut" else "is still open"
-        raise IncompleteStream(f"the stream {state} before the response ended", kind="cut", partial=completion)
+        raise IncompleteStream(
+            f"the stream {state} before the response ended", kind="cut", partial=completion
+        )
 
 
 def to_dict(completion: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -52,9 +67,9 @@ def to_dict(completion: Any) -> dict[str, Any]:  # noqa: ANN401
     result["choices"] = [_choice_dict(choice) for choice in completion.choices]
     result["error"] = _error_dict(completion.error)
     result["quirks"] = [_members(quirk, _QUIRK) for quirk in completion.quirks]
-    result["blocks"] = [_copy(block) for block in completion.blocks]
-    result["usage"] = _copy(completion.usage)
-    result["extra"] = _copy(completion.extra)
+    result["blocks"] = [copied(block) for block in completion.blocks]
+    result["usage"] = copied(completion.usage)
+    result["extra"] = copied(completion.extra)
     return result
 
 
@@ -83,7 +98,7 @@ def to_message(completion: Any, choice: int = 0) -> dict[str, Any] | list[dict[s
             text = f"call {call.position} of choice {choice} has no id, it cannot be sent back"
             raise MalformedToolCall(text, kind="missing-id", partial=completion)
     if completion.wire == "anthropic-messages":
-        return {"role": "assistant", "content": [_copy(block) for block in completion.blocks]}
+        return {"role": "assistant", "content": [copied(block) for block in completion.blocks]}
     if completion.wire == "openai-responses":
         return _input_items(completion, chosen)
     return _chat_message(chosen)
@@ -101,11 +116,11 @@ def _chat_message(choice: Any) -> dict[str, Any]:  # noqa: ANN401
     elif choice.reasoning is not None and choice.reasoning_member is not None:
         message[choice.reasoning_member] = choice.reasoning
     if "reasoning_details" in choice.extra:
-        message["reasoning_details"] = _copy(choice.extra["reasoning_details"])
+        message["reasoning_details"] = copied(choice.extra["reasoning_details"])
     if choice.refusal is not None:
         message["refusal"] = choice.refusal
     audio = choice.extra.get("audio")
-    if isinstance(audio, dict) and isinstance(audio.get("id"), str):
+    if is_object(audio) and isinstance(audio.get("id"), str):
         message["audio"] = {"id": audio["id"]}
     if calls:
         message["tool_calls"] = [_chat_call(call) for call in calls]
@@ -126,7 +141,7 @@ def _chat_call(call: Any) -> dict[str, Any]:  # noqa: ANN401
         body = {"type": "custom", "custom": {"name": call.name, "input": call.arguments}}
     else:
         body = {"type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-    return {"id": call.id, **body, **_copy(call.extra)}
+    return {"id": call.id, **body, **copied(call.extra)}
 
 
 def _input_items(completion: Any, choice: Any) -> list[dict[str, Any]]:  # noqa: ANN401
@@ -136,7 +151,7 @@ def _input_items(completion: Any, choice: Any) -> list[dict[str, Any]]:  # noqa:
     for place, block in enumerate(completion.blocks):
         while calls and calls[0].blocks_before <= place:
             items.append(_call_item(calls.pop(0)))
-        items.append(_copy(block))
+        items.append(copied(block))
     return items + [_call_item(call) for call in calls]
 
 
@@ -147,7 +162,7 @@ def _call_item(call: Any) -> dict[str, Any]:  # noqa: ANN401
         item = {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments}
     if call.item_id:
         item["id"] = call.item_id
-    return {**item, **_copy(call.extra)}
+    return {**item, **copied(call.extra)}
 
 
 def _choice_dict(choice: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -166,14 +181,4 @@ def _error_dict(error: Any) -> dict[str, Any] | None:  # noqa: ANN401
 
 
 def _members(value: Any, names: tuple[str, ...]) -> dict[str, Any]:  # noqa: ANN401
-    return {name: _copy(getattr(value, name)) for name in names}
-
-
-def _copy(value: Any) -> Any:  # noqa: ANN401
-    if isinstance(value, dict):
-        return {key: _copy(member) for key, member in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_copy(element) for element in value]
-    return value
-
-
+    return {name: copied(getattr(value, name)) for name in names}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
@@ -21,17 +21,17 @@ class AssemblerLike(Protocol):
     """What an engine's Assembler has that a stream needs."""
 
     @property
-    def error(self) -> DeltafoldError | None: ...  # noqa: D102
-    def feed(self, data: BytesLike, /) -> list[Event]: ...  # noqa: D102
-    def finish(self) -> list[Event]: ...  # noqa: D102
-    def close(self) -> Completion: ...  # noqa: D102
-    def snapshot(self) -> Completion: ...  # noqa: D102
+    def error(self) -> DeltafoldError | None: ...
+    def feed(self, data: BytesLike, /) -> list[Event]: ...
+    def finish(self) -> list[Event]: ...
+    def close(self) -> Completion: ...
+    def snapshot(self) -> Completion: ...
 
 
 class Writable(Protocol):
     """A file opened for binary writing."""
 
-    def write(self, data: bytes, /) -> object: ...  # noqa: D102
+    def write(self, data: bytes, /) -> object: ...
 
 
 Tee: TypeAlias = "Callable[[bytes], object] | Writable | None"
@@ -107,7 +107,7 @@ class EventStream(_Stream):
         if close is not None:
             close()
 
-    def __enter__(self) -> EventStream:
+    def __enter__(self) -> Self:
         """Give the stream itself."""
         return self
 
@@ -161,7 +161,7 @@ class AsyncEventStream(_Stream):
         if close is not None:
             await close()
 
-    async def __aenter__(self) -> AsyncEventStream:
+    async def __aenter__(self) -> Self:
         """Give the stream itself."""
         return self
 

@@ -19,7 +19,10 @@ IdSource: TypeAlias = Literal["wire", "synthetic", "none"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Quirk(ByValue):
-    """A departure that was tolerated (Q1): how often, where first; `detail` is for people and not compared."""
+    """A departure that was tolerated (Q1): how often, and where first.
+
+    `detail` is for people and takes no part in comparisons.
+    """
 
     kind: str
     count: int
@@ -27,20 +30,6 @@ class Quirk(ByValue):
     choice: int | None
     call: int | None
     detail: str
-
-    def _compared(self) -> tuple[object, ...]:
-        return (self.kind, self.count, self.frame, self.choice, self.call)
-
-    def __eq__(self, other: object) -> bool:
-        """Compare everything but the detail."""
-        if type(other).__name__ != "Quirk":
-            return NotImplemented
-        names = ("kind", "count", "frame", "choice", "call")
-        return self._compared() == tuple(getattr(other, name, None) for name in names)
-
-    def __hash__(self) -> int:
-        """Hash what is compared."""
-        return hash(("Quirk", *self._compared()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +51,7 @@ class ToolCall(ByValue):
     id_source: IdSource
     status: Status
     executable: bool
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict[str, Any])
     item_id: str | None = None
     blocks_before: int = 0
 
@@ -90,7 +79,7 @@ class Choice(ByValue):
     tool_calls: tuple[ToolCall, ...]
     finish_reason: str | None
     logprobs: dict[str, Any] | None
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict[str, Any])
     reasoning_member: str | None = None
 
 
@@ -112,7 +101,7 @@ class Completion(ByValue):
     error: DeltafoldError | None
     quirks: tuple[Quirk, ...]
     blocks: tuple[dict[str, Any], ...] = ()
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def _first(self) -> Choice | None:
         return next((choice for choice in self.choices if choice.index == 0), None)

@@ -22,7 +22,8 @@ class DeltafoldError(Exception):
     server-sent event (from 0) and `offset` the byte in the stream where its first field line begins; both
     are None where there is no such place. `partial` is the Completion up to the error (P7), or None.
 
-    Errors compare by class, kind, frame, offset and message; `partial` takes no part.
+    Errors compare by class, kind, frame and offset, those of a provider by all that it sent; texts for
+    people and `partial` take no part.
     """
 
     hint: ClassVar[str] = ""
@@ -58,7 +59,7 @@ class DeltafoldError(Exception):
         return f"{self.message}{where}{'. ' if self.hint else ''}{self.hint}"
 
     def _value(self) -> tuple[object, ...]:
-        return (self.kind, self.frame, self.offset, self.message)
+        return (self.kind, self.frame, self.offset)
 
     def __eq__(self, other: object) -> bool:
         """Compare by class and value."""
@@ -77,7 +78,10 @@ class DeltafoldError(Exception):
 
 
 class WireError(DeltafoldError, ValueError):
-    """The bytes are not what the wire sends: `malformed-payload` (P3), `unknown-wire` (W1), `not-an-event-stream` (E6)."""
+    """The bytes are not what the wire sends.
+
+    Kinds: `malformed-payload` (P3), `unknown-wire` (W1), `not-an-event-stream` (E6).
+    """
 
     hint = "Check the address, the request and the `wire` argument; malformed='skip' passes over bad payloads"
 
@@ -115,7 +119,7 @@ class ProviderError(DeltafoldError):
         self.status = status
 
     def _value(self) -> tuple[object, ...]:
-        return (*super()._value(), self.type, self.code, self.status)
+        return (*super()._value(), self.message, self.type, self.code, self.status)
 
 
 class MalformedToolCall(DeltafoldError):  # noqa: N818

@@ -11,6 +11,28 @@ if TYPE_CHECKING:
 _MISSING = object()
 
 
+_FOR_PEOPLE = frozenset({"detail"})
+"""Members that never count in a comparison (Q1)."""
+
+
+def compared_names(value: object) -> list[str]:
+    """Give the names of the members that count in a comparison."""
+    names: tuple[str, ...] = getattr(type(value), "__match_args__", ())
+    return [name for name in names if name not in _FOR_PEOPLE]
+
+
+def equal(value: object, other: object) -> bool:
+    """Compare a value with one of the same class name and members, of whichever engine."""
+    if type(other) is not type(value) and type(other).__name__ != type(value).__name__:
+        return False
+    return all(getattr(value, name) == getattr(other, name, _MISSING) for name in compared_names(value))
+
+
+def hashed(value: object) -> int:
+    """Hash what is compared; a value with a dict in it is not hashable."""
+    return hash((type(value).__name__, *(getattr(value, name) for name in compared_names(value))))
+
+
 class ByValue:
     """Equality by class name and members, so that the values of both engines compare."""
 
@@ -19,13 +41,11 @@ class ByValue:
 
     def __eq__(self, other: object) -> bool:
         """Compare with a value of the same kind, of whichever engine."""
-        if type(other) is not type(self) and type(other).__name__ != type(self).__name__:
-            return NotImplemented
-        return all(getattr(self, name) == getattr(other, name, _MISSING) for name in self.__match_args__)
+        return equal(self, other)
 
     def __hash__(self) -> int:
         """Hash the members; a value with a dict in it is not hashable."""
-        return hash((type(self).__name__, *(getattr(self, name) for name in self.__match_args__)))
+        return hashed(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

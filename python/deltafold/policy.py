@@ -28,14 +28,18 @@ class Policy:
 
     def __post_init__(self) -> None:
         """Refuse a value that is none of the choices."""
-        for name, choices in (("identity", Identity), ("shared_index", SharedIndex), ("missing_id", MissingId)):
+        for name, choices in (
+            ("identity", Identity),
+            ("shared_index", SharedIndex),
+            ("missing_id", MissingId),
+        ):
             if getattr(self, name) not in get_args(choices):
                 allowed = ", ".join(map(repr, get_args(choices)))
                 raise ValueError(f"Policy.{name} is one of {allowed}, not {getattr(self, name)!r}")
 
     @classmethod
     def harness(cls) -> Policy:
-        """What DeepSeek Harness 0.1.5 does: the last identity stands, an index is a call, no id is made up."""
+        """What DeepSeek Harness 0.1.5 does: the last identity, an index is a call, no id is made up."""
         return cls(identity="last", shared_index="merge", missing_id="empty")
 
 
@@ -43,8 +47,8 @@ class Policy:
 class Limits:
     """The limits of one response (S8); at the limit passes, one more is a LimitError.
 
-    line: bytes of one line without its end. event: bytes of one event's joined data. choices, calls: of the
-    response. text: bytes (UTF-8) that are kept in all. depth: levels of JSON nesting.
+    line: bytes of one line without its end. event: bytes of one event's joined data. choices, calls: of
+    the response. text: bytes (UTF-8) that are kept in all. depth: levels of JSON nesting.
     """
 
     line: int = 32 * _MEBIBYTE

@@ -5,9 +5,13 @@ from __future__ import annotations
 import math
 import re
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from deltafold._json import is_list, is_object
 from deltafold.reference import json
+
+if TYPE_CHECKING:
+    from deltafold.completion import Status
 
 _STRING_RUN = re.compile(r'[^"\\\x00-\x1f]*+')
 _SPACE_RUN = re.compile(r"[ \t\n\r]*+")
@@ -194,7 +198,7 @@ def shape_of(text: str, depth: int) -> Shape:
     return scanner.shape
 
 
-def status_of(text: str, shape: Shape, depth: int) -> str:
+def status_of(text: str, shape: Shape, depth: int) -> Status:
     """Give the status of a named call whose end is proven (A4)."""
     if not text:
         return "complete"
@@ -216,9 +220,9 @@ def _parses(text: str, depth: int) -> bool:
 def _finite(value: Any) -> bool:  # noqa: ANN401
     if isinstance(value, float):
         return math.isfinite(value)
-    if isinstance(value, dict):
+    if is_object(value):
         return all(map(_finite, value.values()))
-    return not isinstance(value, list) or all(map(_finite, value))
+    return not is_list(value) or all(map(_finite, value))
 
 
 def repeated_suffix(text: str, depth: int) -> str | None:
@@ -266,7 +270,11 @@ def _is_escaped(text: str, position: int) -> bool:
 
 
 def _is_run_of_prefixes(text: str, whole: str) -> bool:
-    """Whether a text is cut into prefixes of another: at each character some prefix must end (Knuth, Morris, Pratt)."""
+    """Whether a text can be cut into prefixes of another.
+
+    It can when at each of its characters some prefix ends, which the borders of the other tell (Knuth,
+    Morris, Pratt).
+    """
     borders = [0] * len(whole)
     matched = 0
     for position in range(1, len(whole)):

@@ -90,9 +90,9 @@ def makes_ids(policy: Policy, call: Call) -> bool:
 def _choice(fold: Fold, choice: ChoiceState) -> Choice:
     return Choice(
         index=choice.index,
-        content=str(choice.texts["content"]) or None,
-        reasoning=str(choice.texts["reasoning"]) or None,
-        refusal=str(choice.texts["refusal"]) or None,
+        content=choice.whole("content") or None,
+        reasoning=choice.whole("reasoning") or None,
+        refusal=choice.whole("refusal") or None,
         tool_calls=tuple(tool_call(fold, choice, call) for call in choice.calls if not call.dropped),
         finish_reason=choice.finish_reason,
         logprobs=choice.logprobs.value() or None,

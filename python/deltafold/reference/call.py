@@ -46,20 +46,21 @@ class Call:
     started: its identity has been shown in an event (I11). ended: its ToolCallEnd has come (A3); closed:
     its block or item has ended, which proves its end (A4).
     dropped: it repeated another call and is none (I7).
-    fallback: arguments that count when none are streamed (W2, W3). standing: the value of a snapshot that
-    stands in place of what was streamed (W3).
+    begun_snapshot, done_snapshot: the whole arguments as said when the call began, or was done; they count
+    when nothing is streamed. standing: the one that stands in place of what was streamed (W2, W3).
     """
 
     __slots__ = (
         "_scanner",
         "_unscanned",
+        "begun_snapshot",
         "blocks_before",
         "closed",
         "depth",
+        "done_snapshot",
         "dropped",
         "ended",
         "extra",
-        "fallback",
         "held",
         "id",
         "index",
@@ -86,7 +87,8 @@ class Call:
         self.extra = extra
         self.depth = depth
         self.text = Text()
-        self.fallback = ""
+        self.begun_snapshot = ""
+        self.done_snapshot = ""
         self.standing: str | None = None
         self.item_id: str | None = None
         self.blocks_before = 0
@@ -105,7 +107,7 @@ class Call:
         """The arguments so far (A1)."""
         if self.standing is not None:
             return self.standing
-        return str(self.text) or self.fallback
+        return str(self.text) or self.done_snapshot or self.begun_snapshot
 
     def append(self, visible: str) -> None:
         """Append a fragment as sent."""

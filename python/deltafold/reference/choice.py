@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from deltafold.reference.text import Text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from deltafold.reference.call import Call
     from deltafold.reference.extras import Extras
     from deltafold.reference.identity import Router
@@ -17,7 +19,7 @@ TEXTS = ("reasoning", "content", "refusal")
 
 
 class ChoiceState:
-    """Texts, calls and kept members of one choice. `router` and the extras are set by the fold that opens it."""
+    """Texts, calls and kept members of one choice; the fold that opens it sets `router` and the extras."""
 
     __slots__ = (
         "calls",
@@ -32,6 +34,7 @@ class ChoiceState:
         "message_weight",
         "reasoning_member",
         "router",
+        "standing_texts",
         "texts",
         "wire_ids",
     )
@@ -44,6 +47,7 @@ class ChoiceState:
         """Begin empty."""
         self.index = index
         self.texts = {kind: Text() for kind in TEXTS}
+        self.standing_texts: dict[str, Callable[[], str]] = {}
         self.reasoning_member: str | None = None
         self.calls: list[Call] = []
         self.wire_ids: set[str] = set()
@@ -53,6 +57,11 @@ class ChoiceState:
         self.late_frame: int | None = None
         self.message: tuple[dict[str, Any], Document] | None = None
         self.message_weight = 0
+
+    def whole(self, kind: str) -> str:
+        """Give a text as it stands: as streamed, or as the snapshots of its parts have it (W3)."""
+        standing = self.standing_texts.get(kind)
+        return str(self.texts[kind]) if standing is None else standing()
 
     @property
     def silent(self) -> bool:

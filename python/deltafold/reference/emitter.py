@@ -9,7 +9,11 @@ from deltafold.events import ReasoningDelta, RefusalDelta, TextDelta, ToolCallDe
 if TYPE_CHECKING:
     from deltafold.events import Event
 
-_TEXTS = {"content": TextDelta, "reasoning": ReasoningDelta, "refusal": RefusalDelta}
+_TEXTS: dict[str, type[TextDelta | ReasoningDelta | RefusalDelta]] = {
+    "content": TextDelta,
+    "reasoning": ReasoningDelta,
+    "refusal": RefusalDelta,
+}
 
 
 class Emitter:

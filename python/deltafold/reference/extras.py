@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from deltafold._json import is_list, is_object
 from deltafold.reference.identity import usable_index
 from deltafold.reference.text import Text, clean, clean_value, weigh, weigh_value
 
@@ -19,9 +20,9 @@ def plain(value: Any) -> Any:  # noqa: ANN401
     """Copy a kept value, its joined texts made strings."""
     if isinstance(value, Text):
         return str(value)
-    if isinstance(value, dict):
+    if is_object(value):
         return {key: plain(member) for key, member in value.items()}
-    if isinstance(value, list):
+    if is_list(value):
         return [plain(element) for element in value]
     return value
 
@@ -79,13 +80,18 @@ class Extras:
             self._budget.spend(weigh(key) + _weight(value))
         self._members[key] = value
 
+    def keep(self, members: dict[str, Any]) -> None:
+        """Let all members of an object stand as sent, nulls too."""
+        for key, value in members.items():
+            self._store(*self._cleaned(key, value))
+
     def append(self, key: str, value: Any) -> None:  # noqa: ANN401
         """Append a list to the list that stands, else as `put`."""
         if value is None:
             return
         key, value = self._cleaned(key, value)
         standing = self._members.get(key)
-        if isinstance(value, list) and isinstance(standing, list):
+        if is_list(value) and is_list(standing):
             self._budget.spend(sum(map(weigh_value, value)))
             standing.extend(value)
         else:
@@ -118,18 +124,18 @@ class Extras:
             visible = value.flush()
             self._report_lone(len(visible))
             value.append(visible)
-        elif isinstance(value, dict):
+        elif is_object(value):
             for member in value.values():
                 self._flush(member)
-        elif isinstance(value, list):
+        elif is_list(value):
             for element in value:
-                if isinstance(element, dict):
+                if is_object(element):
                     self._flush(element)
 
     def merge_object(self, key: str, members: dict[str, Any], joined: frozenset[str]) -> None:
-        """Merge an object into the one that stands: some members join, of the rest the last non-null stands."""
+        """Merge an object into the one that stands: some members join, else the last non-null stands."""
         standing = self._members.get(key)
-        if not isinstance(standing, dict):
+        if not is_object(standing):
             self.put(key, {})
             standing = self._members[key]
         self._merge(standing, members, joined)
@@ -137,7 +143,7 @@ class Extras:
     def merge_pieces(self, key: str, pieces: list[dict[str, Any]], joined: frozenset[str]) -> None:
         """Merge pieces that have one index, append those that have none (X1)."""
         standing = self._members.get(key)
-        if not isinstance(standing, list):
+        if not is_list(standing):
             self.put(key, [])
             standing = self._members[key]
         for piece in pieces:
@@ -161,4 +167,4 @@ class Extras:
             elif value is not None:
                 target.put(name, value)
             elif name not in standing:
-                target._store(*self._cleaned(name, None))  # noqa: SLF001
+                target._store(*self._cleaned(name, None))

@@ -13,13 +13,14 @@ from deltafold.reference.choice import TEXTS, ChoiceState
 from deltafold.reference.extras import Extras
 from deltafold.reference.identity import Router, synthetic_id
 from deltafold.reference.place import Budget, QuirkLog
-from deltafold.reference.text import clean, weigh
+from deltafold.reference.text import Text, clean, clean_value, weigh
 
 if TYPE_CHECKING:
     from deltafold.completion import End
     from deltafold.errors import DeltafoldError
     from deltafold.policy import Limits, Policy
     from deltafold.reference.emitter import Emitter
+    from deltafold.reference.extras import ReportLone
     from deltafold.reference.place import Place
 
 
@@ -55,27 +56,41 @@ class Fold:
             if len(self.choices) >= self.limits.choices:
                 raise self.place.limit("choices", self.limits.choices, "choices in the response")
             choice = self.choices[index] = ChoiceState(index)
-            choice.router = Router(self.policy, choice.calls, lambda delta, held: self._open(choice, delta, held=held))
+            choice.router = Router(
+                self.policy, choice.calls, lambda delta, held: self._open(choice, delta, held=held)
+            )
             choice.extra = Extras(self.budget, self.place, self._lone_reporter(index))
             choice.logprobs = Extras(self.budget, self.place, self._lone_reporter(index))
         return choice
 
-    def text(self, choice: ChoiceState, kind: str, fragment: str) -> None:
-        """Fold a fragment of a text; an empty one says nothing (X1)."""
+    def text(self, choice: ChoiceState, kind: str, fragment: str, part: Text | None = None) -> None:
+        """Fold a fragment of a text, or of a part of it; an empty one says nothing (X1)."""
         if not fragment:
             return
-        self._note_late(choice)
-        visible, lone = choice.texts[kind].prepare(fragment)
+        self.note_late(choice)
+        visible, lone = (choice.texts[kind] if part is None else part).prepare(fragment)
         self.quirks.report("lone-surrogate", choice.index, count=lone)
         if visible:
             self.budget.spend(weigh(visible))
-            choice.texts[kind].append(visible)
-            self.emitter.delta(kind, choice.index, visible)
+            self._show(choice, kind, visible, part)
 
-    def take_origin(self, response_id: str | None, model: str | None, created: float | None) -> None:
+    def end_text(self, choice: ChoiceState, kind: str, part: Text | None = None) -> None:
+        """End a text, or a part of it: a surrogate that waits becomes U+FFFD (P5)."""
+        visible = (choice.texts[kind] if part is None else part).flush()
+        self.quirks.report("lone-surrogate", choice.index, count=len(visible))
+        if visible:
+            self._show(choice, kind, visible, part)
+
+    def _show(self, choice: ChoiceState, kind: str, visible: str, part: Text | None) -> None:
+        choice.texts[kind].append(visible)
+        if part is not None:
+            part.append(visible)
+        self.emitter.delta(kind, choice.index, visible)
+
+    def take_origin(self, response_id: str, model: str, created: float | None) -> None:
         """Take the first non-empty id and model, and the first creation time that is not zero (X5)."""
-        self.id = self.id or self.clean(response_id or "") or None
-        self.model = self.model or self.clean(model or "") or None
+        self.id = self.id or self.clean(response_id) or None
+        self.model = self.model or self.clean(model) or None
         self.created = self.created or created or None
 
     def clean(self, text: str, choice: int | None = None, call: int | None = None) -> str:
@@ -86,13 +101,23 @@ class Fold:
         self.quirks.report("lone-surrogate", choice, call, count=lone)
         return text
 
+    def clean_kept(self, value: Any, choice: int | None = None) -> Any:  # noqa: ANN401
+        """Replace the lone surrogates in a JSON value that is kept as sent (P5)."""
+        if not self.place.surrogates:
+            return value
+        value, lone = clean_value(value)
+        self.quirks.report("lone-surrogate", choice, count=lone)
+        return value
+
     def finish_reason(self, choice: ChoiceState, reason: str) -> None:
         """Let the last non-empty reason stand (E1)."""
         reason = self.clean(reason, choice.index)
         if not reason:
             return
         if choice.finish_reason not in {None, reason}:
-            self.quirks.report("finish-repeated", choice.index, detail=f"{choice.finish_reason}, then {reason}")
+            self.quirks.report(
+                "finish-repeated", choice.index, detail=f"{choice.finish_reason}, then {reason}"
+            )
         if choice.finish_reason != reason:
             self.emitter.put(Finish(choice.index, reason))
         if choice.finish_reason is None:
@@ -104,10 +129,13 @@ class Fold:
         self.usage = usage
         self.emitter.put(Usage(usage))
 
-    def _lone_reporter(self, choice: int | None, call: int | None = None) -> Any:  # noqa: ANN401
-        return lambda lone: self.quirks.report("lone-surrogate", choice, call, count=lone)
+    def _lone_reporter(self, choice: int | None, call: int | None = None) -> ReportLone:
+        def report(lone: int) -> None:
+            self.quirks.report("lone-surrogate", choice, call, count=lone)
 
-    def _note_late(self, choice: ChoiceState) -> None:
+        return report
+
+    def note_late(self, choice: ChoiceState) -> None:
         """Report a delta that comes in a later frame than the finish reason, once a frame (E1)."""
         frame = self.place.frame
         if choice.finish_frame is None or frame in {None, choice.finish_frame, choice.late_frame}:
@@ -119,9 +147,8 @@ class Fold:
 
     def tool_delta(self, choice: ChoiceState, delta: ToolDelta) -> Call | None:
         """Fold one tool entry into the call that it goes to (I4 to I7)."""
-        self._note_late(choice)
-        if delta.id:
-            self._see_id(choice, delta.id)
+        self.note_late(choice)
+        self.see_id(choice, delta)
         call, quirk = choice.router.route(delta)
         position = None if call is None else call.position
         for kind, detail in delta.remarks:
@@ -134,9 +161,8 @@ class Fold:
 
     def open_call(self, choice: ChoiceState, delta: ToolDelta) -> Call:
         """Open a call where the wire itself says that one begins; `fold_into` follows."""
-        self._note_late(choice)
-        if delta.id:
-            self._see_id(choice, delta.id)
+        self.note_late(choice)
+        self.see_id(choice, delta)
         return self._open(choice, delta, held=False)
 
     def fold_into(self, choice: ChoiceState, call: Call, delta: ToolDelta) -> None:
@@ -161,14 +187,33 @@ class Fold:
         elif not call.held and call.id and call.name and self.policy.identity == "first":
             self._start(choice, call, call.id)
 
-    def note_late(self, choice: ChoiceState) -> None:
-        """Report a fragment of a call that comes after the finish reason (E1)."""
-        self._note_late(choice)
+    def take_snapshot(self, choice: ChoiceState, call: Call, value: str, *, done: bool) -> None:
+        """Keep what arguments are said to be as a whole, when the call begins or when it is done (W2, W3).
 
-    def _see_id(self, choice: ChoiceState, call_id: str) -> None:
-        if call_id not in choice.wire_ids:
-            self.budget.spend(weigh(call_id))
-            choice.wire_ids.add(call_id)
+        It is compared when the call ends. Of a call that has ended the value stands only if none came before.
+        """
+        value = self.clean(value, choice.index, call.position)
+        if not value:
+            return
+        if call.ended:
+            if value != call.arguments:
+                self.quirks.report("snapshot-differs", choice.index, call.position)
+            if value != call.arguments and not call.done_snapshot:
+                self.budget.spend(weigh(value))
+                call.standing, call.status = value, None
+            return
+        former = call.done_snapshot if done else call.begun_snapshot
+        self.budget.spend(weigh(value) - weigh(former))
+        if done:
+            call.done_snapshot = value
+        else:
+            call.begun_snapshot = value
+
+    def see_id(self, choice: ChoiceState, delta: ToolDelta) -> None:
+        """Note an id that the wire gave, so that none is made that equals it (I10)."""
+        if delta.id and delta.id not in choice.wire_ids:
+            self.budget.spend(weigh(delta.id))
+            choice.wire_ids.add(delta.id)
 
     def _open(self, choice: ChoiceState, delta: ToolDelta, *, held: bool) -> Call:
         if self._call_count >= self.limits.calls:
@@ -219,7 +264,11 @@ class Fold:
             self._start(choice, call, call_id)
         ended = tool_call(self, choice, call)
         call.status = ended.status
-        if call.kind != "custom" and ended.status != "complete" and repeated_suffix(call.arguments, call.depth):
+        if (
+            call.kind != "custom"
+            and ended.status != "complete"
+            and repeated_suffix(call.arguments, call.depth)
+        ):
             self.quirks.report("arguments-repeated", choice.index, call.position)
         self.emitter.put(ToolCallEnd(choice.index, call.position, ended))
 
@@ -259,11 +308,7 @@ class Fold:
 
     def _finish_choice(self, choice: ChoiceState) -> None:
         for kind in TEXTS:
-            visible = choice.texts[kind].flush()
-            self.quirks.report("lone-surrogate", choice.index, count=len(visible))
-            if visible:
-                choice.texts[kind].append(visible)
-                self.emitter.delta(kind, choice.index, visible)
+            self.end_text(choice, kind)
         choice.extra.flush()
         calls = [call for call in choice.calls if not call.dropped]
         for call in calls:
@@ -277,7 +322,9 @@ class Fold:
         if not call.held:
             return
         call.held = False
-        earlier = [other for other in choice.calls[: call.position] if other.id == call.id and not other.dropped]
+        earlier = [
+            other for other in choice.calls[: call.position] if other.id == call.id and not other.dropped
+        ]
         if any(other.name == call.name and other.arguments == call.arguments for other in earlier):
             call.dropped = True
             self.quirks.report("call-repeated", choice.index, call.position)
@@ -285,11 +332,16 @@ class Fold:
             self.quirks.report("duplicate-id", choice.index, call.position, call.id or "")
 
     def _complete_arguments(self, choice: ChoiceState, call: Call) -> None:
-        """End the text of a call: what waits is shown, a fallback fills what stayed empty (P5, W2, W3)."""
+        """End the text of a call: what waits is shown, snapshots fill it or are compared (P5, W2, W3)."""
         visible = call.text.flush()
         self.quirks.report("lone-surrogate", choice.index, call.position, count=len(visible))
         if not call.text and not visible:
-            visible, call.fallback = call.fallback, ""
+            visible = call.done_snapshot or call.begun_snapshot
+        snapshots = {call.begun_snapshot, call.done_snapshot} - {"", str(call.text) + visible}
+        if snapshots:
+            self.quirks.report("snapshot-differs", choice.index, call.position)
+        if call.done_snapshot in snapshots:
+            call.standing = call.done_snapshot
         if visible:
             call.append(visible)
             if call.started:

@@ -52,7 +52,9 @@ class Router:
     `calls` are the choice's calls by position. `open_call` makes the next one and gives it.
     """
 
-    def __init__(self, policy: Policy, calls: list[Call], open_call: Callable[[ToolDelta, bool], Call]) -> None:
+    def __init__(
+        self, policy: Policy, calls: list[Call], open_call: Callable[[ToolDelta, bool], Call]
+    ) -> None:
         """Begin without bindings."""
         self._merge = policy.shared_index == "merge"
         self._calls = calls
@@ -88,22 +90,24 @@ class Router:
         return max(holders, key=lambda call: call.position) if holders else None
 
     def _bound_index(self, delta: ToolDelta, call: Call) -> Route:
-        if delta.id and delta.id == call.id:
+        if delta.id:
+            return self._bound_index_with_id(delta, call)
+        if not delta.name or not call.name:
+            return call, None  # I4g, I4h
+        if call.complete and (delta.begins_anew or (_names_another(delta, call) and not delta.arguments)):
+            return self._new(delta), "shared-index"  # I4i
+        return call, None  # I4j
+
+    def _bound_index_with_id(self, delta: ToolDelta, call: Call) -> Route:
+        if delta.id == call.id:
             return call, None  # I4a
         other = self._newest(delta.id)
         if other is not None and other.opened_at == delta.index:
             return self._bind(delta, other), None  # I4b
         if other is not None:
             return self._known_elsewhere(delta, other)  # I4c
-        if delta.id and call.id:
-            return (self._new(delta), "shared-index") if delta.name else (call, None)  # I4d, I4e
-        if delta.id:
-            return (self._new(delta), "shared-index") if self._is_second(delta, call) else (call, None)  # I4f
-        if not delta.name or not call.name:
-            return call, None  # I4g, I4h
-        if call.complete and (delta.begins_anew or (_names_another(delta, call) and not delta.arguments)):
-            return self._new(delta), "shared-index"  # I4i
-        return call, None  # I4j
+        is_new = bool(delta.name) if call.id else self._is_second(delta, call)  # I4d or I4e; I4f
+        return (self._new(delta), "shared-index") if is_new else (call, None)
 
     @staticmethod
     def _is_second(delta: ToolDelta, call: Call) -> bool:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from deltafold._json import is_object
+
 _TOKEN = re.compile(
     r"""[ \t\n\r]*+(?:
       "(?P<plain>[^"\\\x00-\x1f]*+)"
@@ -31,7 +33,7 @@ _DIGITS_AT_ONCE = 4000
 """Python refuses to read more than 4,300 digits in one go."""
 
 
-class MalformedJSON(ValueError):
+class MalformedJsonError(ValueError):
     """The text is not JSON; `position` is the character where it stops being so."""
 
     def __init__(self, reason: str, position: int) -> None:
@@ -40,7 +42,7 @@ class MalformedJSON(ValueError):
         self.position = position
 
 
-class TooDeep(ValueError):
+class TooDeepError(ValueError):
     """An opening bracket passes the depth limit (S8)."""
 
 
@@ -49,12 +51,12 @@ class Document:
 
     __slots__ = ("_spans", "surrogates", "text", "value")
 
-    def __init__(self, text: str, value: Any, spans: dict[tuple[int, str], tuple[int, int]], surrogates: bool) -> None:  # noqa: ANN401, FBT001
-        """Keep what the reader found."""
-        self.text = text
-        self.value = value
-        self.surrogates = surrogates
-        self._spans = spans
+    def __init__(self, reader: Reader) -> None:
+        """Keep what a reader found."""
+        self.text = reader.text
+        self.value: Any = reader.root[0]
+        self.surrogates = reader.surrogates
+        self._spans = reader.spans
 
     def source(self, parent: dict[str, Any], key: str) -> str:
         """Give the source text of a member without insignificant white space (A2)."""
@@ -74,7 +76,8 @@ def exact_integer(digits: str) -> int:
     if digits.startswith("-"):
         return -exact_integer(digits[1:])
     low = len(digits) // 2
-    return exact_integer(digits[:-low]) * 10**low + exact_integer(digits[-low:])
+    scale: int = 10**low
+    return exact_integer(digits[:-low]) * scale + exact_integer(digits[-low:])
 
 
 def _unescape(found: re.Match[str]) -> str:
@@ -96,21 +99,23 @@ def number_value(text: str, fraction: str) -> int | float:
     return float(text) if fraction else exact_integer(text)
 
 
-class _Reader:
+class Reader:
     """One pass over a text with an explicit stack; a state is the tokens that may come next."""
 
     def __init__(self, text: str, depth: int, sources: frozenset[str]) -> None:
+        """Begin before the value."""
         self.text = text
         self.depth = depth
         self.sources = sources
         self.spans: dict[tuple[int, str], tuple[int, int]] = {}
         self.surrogates = False
-        self.container: Any = []
+        self.root: list[Any] = []
+        self.container: Any = self.root
         self.key: str | None = None
         self.stack: list[tuple[Any, str | None, int]] = []
 
     def document(self) -> Document:
-        root = self.container
+        """Read the text to its end."""
         expected = "value"
         position = 0
         while expected != "end":
@@ -121,14 +126,14 @@ class _Reader:
             position = token.end()
         position = _end_of_space(self.text, position)
         if position < len(self.text):
-            raise MalformedJSON("more text after the value", position)
-        return Document(self.text, root[0], self.spans, self.surrogates)
+            raise MalformedJsonError("more text after the value", position)
+        return Document(self)
 
-    def _malformed(self, position: int, expected: str) -> MalformedJSON:
+    def _malformed(self, position: int, expected: str) -> MalformedJsonError:
         position = _end_of_space(self.text, position)
         if position >= len(self.text):
-            return MalformedJSON("the text ends too early", position)
-        return MalformedJSON(f"expected {_EXPECTED[expected]}, found {self.text[position]!r}", position)
+            return MalformedJsonError("the text ends too early", position)
+        return MalformedJsonError(f"expected {_EXPECTED[expected]}, found {self.text[position]!r}", position)
 
     def _take(self, token: re.Match[str], expected: str) -> str:
         kind = token.lastgroup
@@ -164,13 +169,13 @@ class _Reader:
         mark = token["mark"]
         if mark in "{[" and expected in {"value", "value or end"}:
             if len(self.stack) >= self.depth:
-                raise TooDeep
+                raise TooDeepError
             self.stack.append((self.container, self.key, token.end() - 1))
             self.container = {} if mark == "{" else []
             return "key or end" if mark == "{" else "value or end"
         if mark == ":" and expected == "colon":
             return "value"
-        inside_object = isinstance(self.container, dict)
+        inside_object = is_object(self.container)
         if mark == "," and expected == "comma or end":
             return "key" if inside_object else "value"
         closing = "}" if inside_object else "]"
@@ -181,7 +186,7 @@ class _Reader:
         raise self._malformed(token.start(), expected)
 
     def _store(self, value: Any, start: int, end: int) -> str:  # noqa: ANN401
-        if isinstance(self.container, dict):
+        if is_object(self.container):
             key = self.key or ""
             self.container[key] = value
             if key in self.sources:
@@ -207,8 +212,8 @@ def _end_of_space(text: str, position: int) -> int:
 
 
 def parse(text: str, depth: int, sources: frozenset[str] = frozenset()) -> Document:
-    """Read one JSON text; MalformedJSON or TooDeep, whichever comes first in the text.
+    """Read one JSON text; MalformedJsonError or TooDeepError, whichever comes first in the text.
 
     The last of duplicate members counts (P5). A span is kept for each member whose name is in `sources`.
     """
-    return _Reader(text, depth, sources).document()
+    return Reader(text, depth, sources).document()

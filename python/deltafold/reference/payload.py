@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from deltafold._json import is_list, is_object
 from deltafold.errors import WireError
 from deltafold.reference import json
 from deltafold.reference.provider import foreign_wire, is_error, payload_error, provider_error
@@ -25,7 +26,9 @@ class Waiting:
 
     __slots__ = ("document", "event", "frame", "offset")
 
-    def __init__(self, document: json.Document | None, event: str, frame: int | None, offset: int | None) -> None:
+    def __init__(
+        self, document: json.Document | None, event: str, frame: int | None, offset: int | None
+    ) -> None:
         """Keep it with its place."""
         self.document = document
         self.event = event
@@ -91,26 +94,31 @@ class Payloads:
         if text != DONE:
             try:
                 value = self._parse(text).value
-            except json.MalformedJSON:
+            except json.MalformedJsonError:
                 return
-            if not isinstance(value, dict):
+            if not is_object(value):
                 return
         self.take(event, data, offset)
 
-    def take_error_line(self, text: str, offset: int) -> None:
-        """Take a line `error: {json}` as an error (E6); anything else is an unknown field (S4)."""
+    def take_error_line(self, text: str, offset: int, *, is_tail: bool = False) -> None:
+        """Take a line `error: {json}` as an error (E6); anything else is an unknown field (S4).
+
+        A line that the end of input cut off is no line yet: nothing is reported of it (S5).
+        """
         self.at(offset)
         text = text.strip(_SPACE)
         if self._over:
             late = text.startswith("{")
-            self._fold.quirks.report("data-after-done" if late else "unknown-field", detail="error")
+            if late or not is_tail:
+                self._fold.quirks.report("data-after-done" if late else "unknown-field", detail="error")
             return
         try:
             document = self._parse(text)
-        except json.MalformedJSON:
+        except json.MalformedJsonError:
             document = None
-        if document is None or not isinstance(document.value, dict):
-            self._fold.quirks.report("unknown-field", detail="error")
+        if document is None or not is_object(document.value):
+            if not is_tail:
+                self._fold.quirks.report("unknown-field", detail="error")
             return
         raise payload_error(document, self._place.frame, offset)
 
@@ -127,14 +135,16 @@ class Payloads:
         sources = self._wire.sources if self._wire else _ALL_SOURCES
         try:
             return json.parse(text, self._fold.limits.depth, sources | {"error"})
-        except json.TooDeep:
-            raise self._place.limit("depth", self._fold.limits.depth, "levels of nesting in a payload") from None
+        except json.TooDeepError:
+            raise self._place.limit(
+                "depth", self._fold.limits.depth, "levels of nesting in a payload"
+            ) from None
 
     def _take_json(self, event: str, data: str, text: str) -> None:
         try:
             document = self._parse(data)
-            reason = None if isinstance(document.value, dict) else f"it is {_named(document.value)}"
-        except json.MalformedJSON as malformed:
+            reason = None if is_object(document.value) else f"it is {_named(document.value)}"
+        except json.MalformedJsonError as malformed:
             document, reason = None, str(malformed)
         if document is None or reason is not None:
             self._take_malformed(event, text, document, reason)
@@ -143,7 +153,9 @@ class Payloads:
         else:
             self._fold_document(document, event)
 
-    def _take_malformed(self, event: str, text: str, document: json.Document | None, reason: str | None) -> None:
+    def _take_malformed(
+        self, event: str, text: str, document: json.Document | None, reason: str | None
+    ) -> None:
         """Refuse or skip what is no JSON object (P3); under `event: error` it is the error's text (E6)."""
         if event == "error":
             said = document.value if document is not None and isinstance(document.value, str) else text
@@ -163,10 +175,10 @@ class Payloads:
         self._place.surrogates = document.surrogates
         self._wire.fold(document, event)
         error = document.value.get("error")
-        if self._wire.failed or event == "error" or is_error(error):
-            raise payload_error(self._wire.error_document(document), self._place.frame, self._place.offset)
         if error is not None and not isinstance(error, (dict, str)):
             self._fold.quirks.report("wrong-type", detail="error")
+        if self._wire.failed or event == "error" or is_error(error):
+            raise self._wire.error(document) or payload_error(document, self._place.frame, self._place.offset)
         if self._fold.marked:
             self._ended_by_wire = True
             self._end()
@@ -180,9 +192,9 @@ class Payloads:
     def _is_ping(self, event: str, text: str) -> bool:
         try:
             payload = json.parse(text, self._fold.limits.depth).value
-        except (json.MalformedJSON, json.TooDeep):
+        except (json.MalformedJsonError, json.TooDeepError):
             payload = None
-        kind = payload.get("type") if isinstance(payload, dict) else None
+        kind = payload.get("type") if is_object(payload) else None
         return (kind if isinstance(kind, str) else event) == "ping"
 
     # the wire, and the end
@@ -259,9 +271,8 @@ _ALL_SOURCES = frozenset[str]().union(*(wire.sources for wire in WIRES.values())
 
 
 def _named(value: Any) -> str:  # noqa: ANN401
-    if isinstance(value, list):
+    if is_list(value):
         return "a list"
     if isinstance(value, str):
         return "a string"
     return "true or false" if isinstance(value, bool) else "a number"
-

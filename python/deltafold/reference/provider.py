@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from deltafold._json import is_object
 from deltafold.errors import ProviderError, WireError
 from deltafold.reference import json
 from deltafold.reference.text import clean
@@ -19,14 +20,16 @@ _SPACE = " \t\r\n"
 
 def is_error(value: Any) -> bool:  # noqa: ANN401
     """Whether an `error` member says that something failed: a non-empty object or string."""
-    return isinstance(value, (dict, str)) and bool(value)
+    return (isinstance(value, str) or is_object(value)) and bool(value)
 
 
 def provider_error(value: Any, source: str, frame: int | None, offset: int | None) -> ProviderError:  # noqa: ANN401
     """Make the error from what was sent: a string, or an object whose source text is given."""
-    if not isinstance(value, dict):
+    if not is_object(value):
         return ProviderError(clean(str(value))[0], frame=frame, offset=offset)
-    message = next((value[name] for name in ("message", "detail") if isinstance(value.get(name), str)), source)
+    message = next(
+        (value[name] for name in ("message", "detail") if isinstance(value.get(name), str)), source
+    )
     numbers = (value.get(name) for name in ("status_code", "status", "code"))
     kind, code = value.get("type"), value.get("code")
     return ProviderError(
@@ -44,7 +47,7 @@ def payload_error(document: json.Document, frame: int | None, offset: int | None
     payload = document.value
     error = payload.get("error")
     if is_error(error):
-        source = document.source(payload, "error") if isinstance(error, dict) else ""
+        source = document.source(payload, "error") if is_object(error) else ""
         return provider_error(error, source, frame, offset)
     return provider_error(payload, json.compact(document.text.strip(_SPACE)), frame, offset)
 
@@ -53,9 +56,11 @@ def body_error(kept: bytes, length: int, depth: int, *, is_text: bool) -> Deltaf
     """Say what a body is that is no event stream; `kept` are its first bytes, `length` counts them all."""
     text = kept.decode("utf-8-sig", errors="replace").strip(_SPACE)
     document = _whole_json(text, depth) if length <= BODY_KEPT else None
-    if document is not None and isinstance(document.value, dict):
+    if document is not None and is_object(document.value):
         value = document.value
-        if is_error(value.get("error")) or any(isinstance(value.get(name), str) for name in ("message", "detail")):
+        if is_error(value.get("error")) or any(
+            isinstance(value.get(name), str) for name in ("message", "detail")
+        ):
             return payload_error(document, None, 0)
     looks = _looks_like(text, is_text=is_text, is_json=document is not None)
     return WireError(
@@ -73,7 +78,7 @@ def _is_integer(value: Any) -> bool:  # noqa: ANN401
 def _whole_json(text: str, depth: int) -> json.Document | None:
     try:
         return json.parse(text, depth, frozenset({"error"}))
-    except (json.MalformedJSON, json.TooDeep):
+    except (json.MalformedJsonError, json.TooDeepError):
         return None
 
 
@@ -85,7 +90,7 @@ def _looks_like(text: str, *, is_text: bool, is_json: bool) -> str:
     if text[:1] == "<":
         return "HTML or XML"
     if text[:1] in {"{", "["}:
-        return "JSON lines" if "\n" in text or "\r" in text else "JSON"
+        return "NDJSON (one JSON value a line)" if "\n" in text or "\r" in text else "JSON"
     return "plain text"
 
 

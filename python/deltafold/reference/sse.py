@@ -41,7 +41,9 @@ class Oversize(ValueError):  # noqa: N818
     def error(self, frame: int) -> LimitError:
         """Give the error for users."""
         what = "one line" if self.kind == "line" else "the data of one event"
-        return LimitError(f"more than {self.allowed} bytes in {what}", kind=self.kind, frame=frame, offset=self.offset)
+        return LimitError(
+            f"more than {self.allowed} bytes in {what}", kind=self.kind, frame=frame, offset=self.offset
+        )
 
 
 def decode(raw: bytes) -> tuple[str, bool]:
@@ -179,7 +181,7 @@ class LineReader:
 class DataBuffer:
     """The `data` lines of one event (S4), limited (S8)."""
 
-    __slots__ = ("_length", "_lines", "_limit")
+    __slots__ = ("_length", "_limit", "_lines")
 
     def __init__(self, limit: int) -> None:
         """Begin without a line."""
@@ -303,12 +305,13 @@ class Frame:
 class ErrorLine:
     """A line `error: ...` (S4), with its own place."""
 
-    __slots__ = ("offset", "text")
+    __slots__ = ("is_tail", "offset", "text")
 
     def __init__(self, text: str, offset: int) -> None:
         """Keep what was read."""
         self.text = text
         self.offset = offset
+        self.is_tail = False
 
 
 class Oddity:
@@ -355,7 +358,11 @@ class FrameReader:
     def close(self) -> Iterator[Frame | ErrorLine | Oddity]:
         """Give what the end of input completes; a pending event comes as a tail (S5)."""
         for line in self._lines.close():
-            yield from self._take(line)
+            for item in self._take(line):
+                if isinstance(item, ErrorLine):
+                    item.is_tail = True
+                if not (isinstance(item, Oddity) and item.kind == "unknown-field"):
+                    yield item
         if self._data:
             yield Frame(self._event, self._data.take(), self._start or 0, is_tail=True)
 

@@ -132,9 +132,11 @@ class Assembler:
         try:
             for item in items:
                 if isinstance(item, Frame):
-                    (payloads.take_tail if item.is_tail else payloads.take)(item.event, item.data, item.offset)
+                    (payloads.take_tail if item.is_tail else payloads.take)(
+                        item.event, item.data, item.offset
+                    )
                 elif isinstance(item, ErrorLine):
-                    payloads.take_error_line(item.text, item.offset)
+                    payloads.take_error_line(item.text, item.offset, is_tail=item.is_tail)
                 else:
                     payloads.at(None)
                     self._fold.quirks.report(item.kind, detail=item.detail)
@@ -151,7 +153,7 @@ class Assembler:
         self._payloads.close()
 
 
-def assemble(  # noqa: PLR0913
+def assemble(
     data: BytesLike | Iterable[BytesLike],
     *,
     wire: WireName = "auto",
@@ -161,8 +163,11 @@ def assemble(  # noqa: PLR0913
 ) -> Completion:
     """Fold a whole stream, given at once or in chunks; errors are raised with what came before (P7)."""
     assembler = Assembler(wire=wire, policy=policy, limits=limits, malformed=malformed)
-    for chunk in (data,) if isinstance(data, (bytes, bytearray, memoryview)) else data:
-        assembler.feed(chunk)
+    if isinstance(data, (bytes, bytearray, memoryview)):
+        assembler.feed(bytes(data))
+    else:
+        for chunk in data:
+            assembler.feed(chunk)
     return assembler.close()
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from deltafold._json import is_list, is_object
+
 _PAIR_OR_LONE = re.compile("([\ud800-\udbff])([\udc00-\udfff])|[\ud800-\udfff]")
 _HIGH = re.compile("[\ud800-\udbff]$")
 _VALUE_WEIGHT = 8
 
 
 def clean(text: str) -> tuple[str, int]:
-    """Join surrogate pairs and replace lone surrogates by U+FFFD; give the text and how many were replaced."""
+    """Join surrogate pairs, replace lone surrogates by U+FFFD; give the text and how many were replaced."""
     if text.isascii():
         return text, 0
     lone = 0
@@ -30,11 +32,11 @@ def clean_value(value: Any) -> tuple[Any, int]:  # noqa: ANN401
     """Clean every string of a JSON value."""
     if isinstance(value, str):
         return clean(value)
-    if isinstance(value, list):
+    if is_list(value):
         pairs = [clean_value(element) for element in value]
         return [element for element, _ in pairs], sum(lone for _, lone in pairs)
-    if isinstance(value, dict):
-        result = {}
+    if is_object(value):
+        result: dict[str, Any] = {}
         total = 0
         for key, member in value.items():
             name, lone_in_name = clean(key)
@@ -50,12 +52,12 @@ def weigh(text: str) -> int:
 
 
 def weigh_value(value: Any) -> int:  # noqa: ANN401
-    """Give the weight of a kept JSON value: strings and keys by their bytes, everything else by a constant."""
+    """Give the weight of a kept JSON value: strings and keys by their bytes, all else by a constant."""
     if isinstance(value, str):
         return weigh(value)
-    if isinstance(value, list):
+    if is_list(value):
         return _VALUE_WEIGHT + sum(map(weigh_value, value))
-    if isinstance(value, dict):
+    if is_object(value):
         return _VALUE_WEIGHT + sum(weigh(key) + weigh_value(member) for key, member in value.items())
     return _VALUE_WEIGHT
 
@@ -91,7 +93,7 @@ class Text:
         return bool(self._held)
 
     def prepare(self, fragment: str) -> tuple[str, int]:
-        """Give the visible part of a fragment and the lone surrogates in it; nothing is kept but what waits."""
+        """Give the visible part of a fragment and its lone surrogates; nothing is kept but what waits."""
         if self._held and fragment:
             fragment = self._held + fragment
             self._held = ""

@@ -1,7 +1,33 @@
 //! Glue between the core and Python: convert, call, map the error.
 
+mod assembler;
+mod completion;
+mod convert;
+mod errors;
+mod events;
+mod input;
+mod options;
+mod sse;
+mod values;
+
 use pyo3::prelude::*;
 
 /// The native engine of `deltafold`.
 #[pymodule(gil_used = false)]
-mod _native {}
+mod _native {
+    #[pymodule_export]
+    use crate::assembler::{Assembler, assemble, assemble_many};
+    #[pymodule_export]
+    use crate::completion::{Choice, Completion, Quirk, ToolCall};
+    #[pymodule_export]
+    use crate::events::{
+        Finish, ReasoningDelta, RefusalDelta, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart, Usage,
+    };
+    #[pymodule_export]
+    use crate::sse::{SSEDecoder, ServerSentEvent};
+}
+
+/// A function of the shared Python layer, which works on the values of both engines.
+pub(crate) fn shared<'py>(py: Python<'py>, module: &str, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import(module)?.getattr(name)
+}

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from deltafold.reference.wire.anthropic import AnthropicMessages
 from deltafold.reference.wire.openai_chat import OpenAIChat
+from deltafold.reference.wire.responses import OpenAIResponses
 
 if TYPE_CHECKING:
+    from deltafold.errors import ProviderError
     from deltafold.reference.fold import Fold
     from deltafold.reference.json import Document
 
@@ -27,22 +30,24 @@ class Wire(Protocol):
 
     @staticmethod
     def owns(payload: dict[str, Any], kind: str) -> bool:
-        """Whether a payload decides for this wire; `kind` is its type or, without one, the event name (W1)."""
+        """Whether a payload decides for this wire; `kind` is its type, else the event name (W1)."""
+        ...
 
     def fold(self, document: Document, event: str) -> None:
         """Fold one payload; the wire's terminal event marks the fold (P1)."""
 
-    def error_document(self, document: Document) -> Document:
-        """Give the document whose object, or whose `error`, is the error of a failed payload."""
+    def error(self, document: Document) -> ProviderError | None:
+        """Give the error of a failed payload where it does not stand in the payload itself."""
 
     def close(self) -> None:
         """Fold what waits for the end of the stream."""
 
     def blocks(self) -> list[dict[str, Any]]:
         """Give the blocks as they stand."""
+        ...
 
 
-WIRES: dict[str, type[Wire]] = {wire.name: wire for wire in (OpenAIChat,)}
+WIRES: dict[str, type[Wire]] = {wire.name: wire for wire in (OpenAIChat, OpenAIResponses, AnthropicMessages)}
 
 
 def decide(payload: dict[str, Any], event: str) -> type[Wire] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from deltafold._json import JsonObject, is_object
 from deltafold.reference.identity import accept, usable_index
 
 if TYPE_CHECKING:
@@ -15,25 +16,52 @@ if TYPE_CHECKING:
     Report = Callable[[str, str], None]
     """Takes a quirk's kind and detail."""
 
-JsonObject = dict[str, Any]
 
-
-def typed(parent: JsonObject, key: str, wanted: type | tuple[type, ...], path: str, report: Report) -> Any:  # noqa: ANN401
-    """Give a member of the wanted type; null counts as absent, another type too, with a quirk."""
+def member_in(parent: JsonObject, key: str, wanted: tuple[type, ...], path: str, report: Report) -> Any:  # noqa: ANN401
+    """Give a member of a wanted type; null counts as absent, another type too, with a quirk."""
     value = parent.get(key)
     if value is None:
         return None
-    if isinstance(value, wanted) and not (isinstance(value, bool) and wanted is not bool):
+    if isinstance(value, wanted) and not isinstance(value, bool):
         return value
-    report("wrong-type", f"{path}.{key}" if path else key)
+    report("wrong-type", under(path, key))
     return None
+
+
+def string_in(parent: JsonObject, key: str, path: str, report: Report) -> str:
+    """Give a string member, "" where there is none."""
+    value: str | None = member_in(parent, key, (str,), path, report)
+    return value or ""
+
+
+def object_in(parent: JsonObject, key: str, path: str, report: Report) -> JsonObject | None:
+    """Give an object member or None."""
+    value: JsonObject | None = member_in(parent, key, (dict,), path, report)
+    return value
+
+
+def list_in(parent: JsonObject, key: str, path: str, report: Report) -> list[Any]:
+    """Give a list member, an empty one where there is none."""
+    value: list[Any] | None = member_in(parent, key, (list,), path, report)
+    return value or []
+
+
+def number_in(parent: JsonObject, key: str, path: str, report: Report) -> int | float | None:
+    """Give a number member or None."""
+    value: int | float | None = member_in(parent, key, (int, float), path, report)
+    return value
+
+
+def under(path: str, key: str) -> str:
+    """Give the path of a member."""
+    return f"{path}.{key}" if path else key
 
 
 def objects(values: list[Any], path: str, report: Report) -> list[tuple[int, JsonObject]]:
     """Give the objects of a list with their places; null elements are nothing (P6)."""
-    found = []
+    found: list[tuple[int, JsonObject]] = []
     for place, value in enumerate(values):
-        if isinstance(value, dict):
+        if is_object(value):
             found.append((place, value))
         elif value is not None:
             report("wrong-type", f"{path}[{place}]")
@@ -45,7 +73,7 @@ def index_of(parent: JsonObject, key: str, path: str, report: Report) -> int | N
     value = parent.get(key)
     index = usable_index(value)
     if index is None and value is not None:
-        report("wrong-type", f"{path}.{key}" if path else key)
+        report("wrong-type", under(path, key))
     if index is not None and isinstance(value, str):
         report("index-type", value)
     return index
@@ -59,7 +87,7 @@ def identity_of(parent: JsonObject, key: str, path: str, report: Report) -> str 
     accepted = accept(value)
     if accepted is None:
         kind = "null-identity" if value is None else "empty-identity" if value == "" else "wrong-type"
-        report(kind, f"{path}.{key}" if path else key)
+        report(kind, under(path, key))
     return accepted
 
 
@@ -70,7 +98,7 @@ def arguments_of(document: Document, parent: JsonObject, key: str, path: str, re
         return ""
     if isinstance(value, str):
         return value
-    report("arguments-type", f"{path}.{key}" if path else key)
+    report("arguments-type", under(path, key))
     return document.source(parent, key)
 
 

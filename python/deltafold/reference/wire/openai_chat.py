@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from deltafold._json import JsonObject, is_list, is_object
 from deltafold.reference.call import ToolDelta
 from deltafold.reference.text import clean_value, weigh_value
-from deltafold.reference.wire.members import arguments_of, identity_of, index_of, objects, remark, typed
+from deltafold.reference.wire.members import (
+    arguments_of,
+    identity_of,
+    index_of,
+    list_in,
+    member_in,
+    number_in,
+    object_in,
+    objects,
+    remark,
+    string_in,
+)
 
 if TYPE_CHECKING:
     from deltafold.reference.choice import ChoiceState
     from deltafold.reference.fold import Fold
     from deltafold.reference.json import Document
-    from deltafold.reference.wire.members import JsonObject, Report
+    from deltafold.reference.wire.members import Report
 
 KEPT_BESIDE_DELTA = (
     "citations",
@@ -28,7 +40,16 @@ KEPT_BESIDE_DELTA = (
 
 REASONING_MEMBERS = ("reasoning_content", "reasoning", "reasoning_text")
 KNOWN_IN_DELTA = frozenset(
-    {"role", "content", "refusal", "tool_calls", "function_call", "reasoning_details", "audio", *REASONING_MEMBERS},
+    {
+        "role",
+        "content",
+        "refusal",
+        "tool_calls",
+        "function_call",
+        "reasoning_details",
+        "audio",
+        *REASONING_MEMBERS,
+    },
 )
 KNOWN_IN_ENTRY = frozenset({"index", "id", "type", "function", "custom"})
 THINKING_PARTS = frozenset({"thinking", "reasoning"})
@@ -61,14 +82,14 @@ class OpenAIChat:
         chunk: JsonObject = document.value
         report = self._report()
         self._fold_origin(chunk, report)
-        for place, entry in objects(typed(chunk, "choices", list, "", report) or [], "choices", report):
+        for place, entry in objects(list_in(chunk, "choices", "", report), "choices", report):
             self._fold_choice(entry, f"choices[{place}]")
         self._keep_beside(chunk)
         self._fold_usage(chunk, report)
 
-    def error_document(self, document: Document) -> Document:
-        """Chat errors stand in the chunk itself."""
-        return document
+    def error(self, document: Document) -> None:  # noqa: ARG002
+        """Chat has no errors of its own."""
+        return
 
     def close(self) -> None:
         """Fold the messages of choices that got nothing from deltas (X4)."""
@@ -90,9 +111,9 @@ class OpenAIChat:
     def _fold_origin(self, chunk: JsonObject, report: Report) -> None:
         """Take id, model and creation time (X5)."""
         self._fold.take_origin(
-            typed(chunk, "id", str, "", report),
-            typed(chunk, "model", str, "", report),
-            typed(chunk, "created", (int, float), "", report),
+            string_in(chunk, "id", "", report),
+            string_in(chunk, "model", "", report),
+            number_in(chunk, "created", "", report),
         )
 
     def _keep_beside(self, parent: JsonObject) -> None:
@@ -101,21 +122,14 @@ class OpenAIChat:
 
     def _fold_usage(self, chunk: JsonObject, report: Report) -> None:
         """Take `usage`, or the one in `x_groq` as long as none came (U1)."""
-        usage = typed(chunk, "usage", dict, "", report)
+        usage = object_in(chunk, "usage", "", report)
         if usage:
             self._usage_came = True
-            self._fold.accept_usage(self._clean_value(usage))
-        vendor = typed(chunk, "x_groq", dict, "", report)
-        usage = typed(vendor, "usage", dict, "x_groq", report) if vendor else None
+            self._fold.accept_usage(self._fold.clean_kept(usage))
+        vendor = object_in(chunk, "x_groq", "", report)
+        usage = object_in(vendor, "usage", "x_groq", report) if vendor else None
         if usage and not self._usage_came:
-            self._fold.accept_usage(self._clean_value(usage))
-
-    def _clean_value(self, value: Any, choice: int | None = None) -> Any:  # noqa: ANN401
-        if not self._fold.place.surrogates:
-            return value
-        value, lone = clean_value(value)
-        self._fold.quirks.report("lone-surrogate", choice, count=lone)
-        return value
+            self._fold.accept_usage(self._fold.clean_kept(usage))
 
     def _fold_choice(self, entry: JsonObject, path: str) -> None:
         index_quirks: list[tuple[str, str]] = []
@@ -124,19 +138,19 @@ class OpenAIChat:
         report = self._report(index)
         for kind, detail in index_quirks:
             report(kind, detail)
-        delta = typed(entry, "delta", dict, path, report)
+        delta = object_in(entry, "delta", path, report)
         if delta is not None:
             self._fold_delta(choice, delta, f"{path}.delta")
         else:
-            self._fold.text(choice, "content", typed(entry, "text", str, path, report) or "")
-        reason = typed(entry, "finish_reason", str, path, report)
+            self._fold.text(choice, "content", string_in(entry, "text", path, report))
+        reason = string_in(entry, "finish_reason", path, report)
         if reason:
             self._fold.finish_reason(choice, reason)
-        logprobs = typed(entry, "logprobs", dict, path, report) or {}
+        logprobs = object_in(entry, "logprobs", path, report) or {}
         for key, value in logprobs.items():
             choice.logprobs.append(key, value)
         self._keep_beside(entry)
-        self._keep_message(choice, typed(entry, "message", dict, path, report))
+        self._keep_message(choice, object_in(entry, "message", path, report))
 
     def _keep_message(self, choice: ChoiceState, message: JsonObject | None) -> None:
         if message is None or self._document is None:
@@ -145,29 +159,32 @@ class OpenAIChat:
         self._fold.budget.spend(weight - choice.message_weight)
         choice.message, choice.message_weight = (message, self._document), weight
 
-    def _fold_delta(self, choice: ChoiceState, delta: JsonObject, path: str, *, is_message: bool = False) -> None:
+    def _fold_delta(
+        self, choice: ChoiceState, delta: JsonObject, path: str, *, is_message: bool = False
+    ) -> None:
         """Fold a delta in the order of events: reasoning, content, refusal, calls (X1)."""
         report = self._report(choice.index)
         parts, content = self._content(delta, path, report)
         self._fold_reasoning(choice, delta, parts, path)
         self._fold.text(choice, "content", content)
-        self._fold.text(choice, "refusal", typed(delta, "refusal", str, path, report) or "")
-        entries = objects(typed(delta, "tool_calls", list, path, report) or [], f"{path}.tool_calls", report)
+        self._fold.text(choice, "refusal", string_in(delta, "refusal", path, report))
+        entries = objects(list_in(delta, "tool_calls", path, report), f"{path}.tool_calls", report)
         for place, entry in entries:
             self._fold_entry(choice, entry, f"{path}.tool_calls[{place}]", place if is_message else None)
-        function_call = typed(delta, "function_call", dict, path, report)
+        function_call = object_in(delta, "function_call", path, report)
         if function_call:
             self._fold_legacy_call(choice, function_call, f"{path}.function_call")
         self._keep_extra(choice, delta, path, report)
 
     def _content(self, delta: JsonObject, path: str, report: Report) -> tuple[str, str]:
         """Give the reasoning and the text in `content`, which is a string or a list of parts (X1)."""
-        content = typed(delta, "content", (str, list), path, report)
-        if not isinstance(content, list):
+        content = member_in(delta, "content", (str, list), path, report)
+        if not is_list(content):
             return "", content or ""
-        reasoning, text = [], []
+        reasoning: list[str] = []
+        text: list[str] = []
         for part in content:
-            if not isinstance(part, dict):
+            if not is_object(part):
                 continue
             if part.get("type") == "text" and isinstance(part.get("text"), str):
                 text.append(part["text"])
@@ -180,10 +197,10 @@ class OpenAIChat:
         report = self._report(choice.index)
         reasoning, member = "", None
         for name in REASONING_MEMBERS:
-            value = typed(delta, name, str, path, report)
+            value = string_in(delta, name, path, report)
             if value and not reasoning:
                 reasoning, member = value, name
-        details = typed(delta, "reasoning_details", list, path, report)
+        details = list_in(delta, "reasoning_details", path, report)
         pieces = [piece for _, piece in objects(details or [], f"{path}.reasoning_details", report)]
         if not reasoning:
             reasoning = "".join(_first_text(piece, ("text", "summary")) for piece in pieces)
@@ -215,14 +232,16 @@ class OpenAIChat:
 
     def _body(self, entry: JsonObject, path: str, report: Report) -> tuple[str, str, JsonObject]:
         """Say whether an entry is a function's or a custom tool's, and where its words stand (X3)."""
-        kind = typed(entry, "type", str, path, report)
-        function = typed(entry, "function", dict, path, report) or {}
-        custom = typed(entry, "custom", dict, path, report) or {}
+        kind = string_in(entry, "type", path, report)
+        function = object_in(entry, "function", path, report) or {}
+        custom = object_in(entry, "custom", path, report) or {}
         if (custom and (kind == "custom" or not function)) or (kind == "custom" and not function):
             return "custom", "custom", custom
         return "function", "function", function
 
-    def _read_body(self, choice: ChoiceState, delta: ToolDelta, body: JsonObject, path: str, arguments: str) -> None:
+    def _read_body(
+        self, choice: ChoiceState, delta: ToolDelta, body: JsonObject, path: str, arguments: str
+    ) -> None:
         report = remark(delta)
         delta.name = self._clean_identity(choice, identity_of(body, "name", path, report))
         if self._document is not None:
@@ -244,7 +263,7 @@ class OpenAIChat:
 
     def _keep_extra(self, choice: ChoiceState, delta: JsonObject, path: str, report: Report) -> None:
         """Keep the unknown members of a delta: audio joins, lists append, else the last stands (X2)."""
-        audio = typed(delta, "audio", dict, path, report)
+        audio = object_in(delta, "audio", path, report)
         if audio:
             choice.extra.merge_object("audio", audio, JOINED_IN_AUDIO)
         for key, value in delta.items():
@@ -260,7 +279,7 @@ def _thinking(part: JsonObject) -> str:
     return "".join(
         element if isinstance(element, str) else _thinking(element)
         for element in value
-        if isinstance(element, (str, dict))
+        if isinstance(element, str) or is_object(element)
     )
 
 

@@ -1,0 +1,84 @@
+//! One choice being folded.
+
+use std::collections::BTreeMap;
+
+use super::call::Call;
+use crate::chunk::TextKind;
+use crate::completion::Extra;
+use crate::json::Value;
+use crate::json::text::Joiner;
+
+/// A text that grows by fragments.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Text {
+    /// UTF-8; it is known to be when it is appended.
+    pub(crate) text: Vec<u8>,
+    pub(crate) joiner: Joiner,
+}
+
+/// The call that an index is bound to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Binding {
+    pub(crate) call: usize,
+    /// Bound by I5b: only until an id or a name comes there.
+    pub(crate) borrowed: bool,
+}
+
+/// A choice being folded.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Choice {
+    pub(crate) index: i64,
+    pub(crate) content: Text,
+    pub(crate) reasoning: Text,
+    pub(crate) refusal: Text,
+    pub(crate) reasoning_member: Option<&'static str>,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) bound: BTreeMap<i64, Binding>,
+    /// The wire ids seen (I10), each with the newest call that has it, if any (I2).
+    pub(crate) ids: BTreeMap<Box<str>, Option<usize>>,
+    /// The call of `function_call`.
+    pub(crate) legacy: Option<usize>,
+    pub(crate) finish_reason: Option<Box<str>>,
+    /// The frame that the finish reason first came in.
+    pub(crate) finished_in: Option<u64>,
+    pub(crate) rest: Option<Box<Rest>>,
+}
+
+/// What few choices have.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rest {
+    pub(crate) logprobs: Option<Value>,
+    pub(crate) extra: Extra,
+    /// A message that came instead of deltas, as sent, and its weight (X4).
+    pub(crate) message: Option<(Box<[u8]>, usize)>,
+}
+
+impl Choice {
+    #[inline]
+    pub(crate) fn text(&mut self, kind: TextKind) -> &mut Text {
+        match kind {
+            TextKind::Reasoning => &mut self.reasoning,
+            TextKind::Content => &mut self.content,
+            TextKind::Refusal => &mut self.refusal,
+        }
+    }
+
+    pub(crate) fn rest(&mut self) -> &mut Rest {
+        self.rest.get_or_insert_default()
+    }
+
+    /// The newest call with that id (I2).
+    pub(crate) fn known(&self, id: &str) -> Option<usize> {
+        self.ids.get(id).copied().flatten()
+    }
+
+    /// The last call that an entry of the list opened.
+    pub(crate) fn last(&self) -> Option<usize> {
+        (0..self.calls.len()).rev().find(|&call| self.legacy != Some(call))
+    }
+
+    /// Whether it got content, reasoning or a call (X4).
+    pub(crate) fn is_blank(&self) -> bool {
+        self.content.text.is_empty() && self.reasoning.text.is_empty() && self.calls.is_empty()
+    }
+}

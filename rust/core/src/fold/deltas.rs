@@ -1,0 +1,438 @@
+//! Texts, calls and finish reasons: what most deltas bring.
+
+use std::borrow::Cow;
+
+use super::call::Call;
+use super::choice::Binding;
+use super::{Fold, report_lone};
+use crate::arguments::begins_anew;
+use crate::chunk::{Arguments, CallDelta, FIXED, Ident, Index, Span, TextKind, View};
+use crate::completion::CallKind;
+use crate::error::{Error, ErrorKind};
+use crate::event::Record;
+use crate::identity::{self, Bind, Incoming, Route, Target};
+use crate::json::text::{Joiner, compact, decode, lossy};
+use crate::policy::Identity;
+use crate::quirk::{Place, QuirkKind};
+use crate::template::Action;
+
+impl Fold {
+    /// Appends a fragment, the raw text of a JSON string, to a text of the current choice.
+    #[inline]
+    pub(crate) fn text(&mut self, kind: TextKind, raw: &[u8], flags: u8, member: &'static str) -> Result<(), Error> {
+        if raw.is_empty() {
+            return Ok(());
+        }
+        self.note_late();
+        let slot = self.current;
+        let Some(choice) = self.choices.get_mut(slot) else { return Ok(()) };
+        if kind == TextKind::Reasoning && choice.reasoning_member.is_none() {
+            choice.reasoning_member = Some(member).filter(|member| !member.is_empty());
+        }
+        let text = choice.text(kind);
+        let start = text.text.len();
+        text.joiner.append(raw, flags, &mut text.text);
+        let end = text.text.len();
+        let lone = std::mem::take(&mut text.joiner.lone);
+        if let Err(error) = self.charge(end - start) {
+            if let Some(choice) = self.choices.get_mut(slot) {
+                choice.text(kind).text.truncate(start);
+            }
+            return Err(error);
+        }
+        if lone > 0 {
+            let place = self.place();
+            report_lone(&mut self.quirks, lone, place);
+        }
+        self.events.text(kind, slot, start, end);
+        Ok(())
+    }
+
+    /// E1: something comes behind a finish reason of an earlier frame; told once per entry of a choice.
+    #[inline]
+    pub(super) fn note_late(&mut self) {
+        let frame = self.quirks.frame;
+        let late = self
+            .choices
+            .get(self.current)
+            .is_some_and(|choice| choice.finish_reason.is_some() && choice.finished_in != frame);
+        if late && !self.late_noted {
+            self.late_noted = true;
+            self.quirk(QuirkKind::DeltaAfterFinish, None, String::new);
+        }
+    }
+
+    pub(crate) fn finish_reason(&mut self, view: &View<'_>, span: Span) {
+        let (raw, flags) = view.text(span);
+        let mut lone = 0;
+        let reason = decode(raw, flags, &mut lone);
+        self.finish_with(&reason);
+        let place = self.place();
+        report_lone(&mut self.quirks, lone, place);
+    }
+
+    /// E1: the last one stands, differing ones are reported.
+    pub(crate) fn finish_with(&mut self, reason: &str) {
+        let (slot, frame) = (self.current, self.quirks.frame);
+        let Some(choice) = self.choices.get_mut(slot) else { return };
+        if choice.finish_reason.as_deref() == Some(reason) {
+            return;
+        }
+        let before = choice.finish_reason.replace(reason.into());
+        if let Some(before) = before {
+            self.quirk(QuirkKind::FinishRepeated, None, || format!("{before}, then {reason}"));
+        } else if let Some(choice) = self.choices.get_mut(slot) {
+            choice.finished_in = frame;
+        }
+        self.events.push(Record::Finish { choice: slot, reason: reason.into() });
+    }
+
+    /// Puts a tool delta where it belongs (I) and takes what it brings.
+    #[inline]
+    pub(crate) fn call_delta(&mut self, delta: &CallDelta, view: &View<'_>) -> Result<(), Error> {
+        self.note_late();
+        let index = delta.index.read(view);
+        if let (Some(index), Ident::Absent, Ident::Absent, Arguments::Text(span)) =
+            (index, delta.id, delta.name, delta.arguments)
+        {
+            let (raw, flags) = view.text(span);
+            if let Some(result) = self.fragment(index, delta.kind, raw, flags) {
+                return result;
+            }
+        }
+        self.identified(delta, index, view)
+    }
+
+    /// Folds a fragment that a quick template recognised.
+    #[inline]
+    pub(crate) fn fragment_of(&mut self, choice: i64, action: Action, raw: &[u8], flags: u8) -> Result<(), Error> {
+        self.enter(choice)?;
+        match action {
+            Action::Text(kind, member) => self.text(kind, raw, flags, member),
+            Action::Arguments(index, kind) => {
+                self.note_late();
+                if let Some(result) = self.fragment(index, kind, raw, flags) {
+                    return result;
+                }
+                // The index is not bound: the table decides, on the fragment as a payload of its own.
+                let span = Span { start: 0, end: raw.len() as u32, before: 0, upto: 0, flags, hole: FIXED };
+                let (id, name, arguments) = (Ident::Absent, Ident::Absent, Arguments::Text(span));
+                let delta = CallDelta { index: Index::Given(index), id, name, arguments, kind };
+                self.identified(&delta, Some(index), &View::plain(raw))
+            }
+        }
+    }
+
+    /// I4g, what most deltas are: no id, no name, a bound index, text. None where the index is not bound.
+    #[inline]
+    fn fragment(&mut self, index: i64, kind: CallKind, raw: &[u8], flags: u8) -> Option<Result<(), Error>> {
+        let slot = self.current;
+        let choice = self.choices.get_mut(slot)?;
+        let position = choice.bound.get(&index)?.call;
+        let call = choice.calls.get_mut(position)?;
+        self.call = Some(position);
+        if call.name.is_empty() && call.arguments.is_empty() {
+            call.kind = kind;
+        }
+        let start = call.arguments.len();
+        call.joiner.append(raw, flags, &mut call.arguments);
+        let end = call.arguments.len();
+        if call.joiner.lone > 0 || self.weight + (end - start) > self.limits.text {
+            return Some(self.settle(slot, position, start));
+        }
+        self.weight += end - start;
+        if call.started {
+            let shown = std::mem::replace(&mut call.shown, end);
+            self.events.arguments(slot, position, shown, end);
+        } else {
+            self.show(slot, position);
+        }
+        Some(Ok(()))
+    }
+
+    /// The same for a delta that brings identity, or whose call has yet to be found.
+    fn identified(&mut self, delta: &CallDelta, index: Option<i64>, view: &View<'_>) -> Result<(), Error> {
+        let mut lone = 0;
+        let id = Self::ident(delta.id, view, &mut lone);
+        let name = Self::ident(delta.name, view, &mut lone);
+        let (id, name) = (identity::accept(id.as_deref()), identity::accept(name.as_deref()));
+        let call = if delta.kind == CallKind::LegacyFunction {
+            self.legacy_call()?
+        } else {
+            let incoming = Self::incoming(delta, index, id, name, view);
+            let route = match self.choices.get_mut(self.current) {
+                Some(choice) => identity::route(choice, &incoming, self.policy, self.limits.depth),
+                None => return Ok(()),
+            };
+            self.follow(route, index, delta, view)?
+        };
+        self.call = call;
+        self.report_idents(delta, call);
+        if index.is_none() && delta.kind != CallKind::LegacyFunction {
+            self.quirk(QuirkKind::IndexMissing, call, String::new);
+        }
+        let place = Place { call, ..self.place() };
+        report_lone(&mut self.quirks, lone, place);
+        let Some(call) = call else {
+            return id.map_or(Ok(()), |id| self.see_id(id, None));
+        };
+        self.set_kind(call, delta.kind);
+        self.accept_id(call, id)?;
+        self.accept_name(call, name)?;
+        let slot = self.current;
+        self.take_arguments(slot, call, delta.arguments, view)
+    }
+
+    fn ident<'a>(ident: Ident, view: &View<'a>, lone: &mut u32) -> Option<Cow<'a, str>> {
+        match ident {
+            Ident::Given(span) => {
+                let (raw, flags) = view.text(span);
+                Some(decode(raw, flags, lone))
+            }
+            _ => None,
+        }
+    }
+
+    fn incoming<'a>(
+        delta: &CallDelta,
+        index: Option<i64>,
+        id: Option<&'a str>,
+        name: Option<&'a str>,
+        view: &View<'_>,
+    ) -> Incoming<'a> {
+        let (begins_anew, has_arguments) = match delta.arguments {
+            Arguments::Absent => (false, false),
+            Arguments::Source(span) => (view.raw(span).first() == Some(&b'{'), true),
+            Arguments::Text(span) => {
+                let (raw, flags) = view.text(span);
+                (begins_anew(&decode(raw, flags, &mut 0)), !raw.is_empty())
+            }
+        };
+        Incoming { index, id, name, begins_anew, has_arguments }
+    }
+
+    /// Does what the table says: binds the index, opens a call where one is due. None for an orphan.
+    fn follow(
+        &mut self,
+        route: Route,
+        index: Option<i64>,
+        delta: &CallDelta,
+        view: &View<'_>,
+    ) -> Result<Option<usize>, Error> {
+        let call = match route.target {
+            Target::Call(call) => Some(call),
+            Target::New => Some(self.open(index, false)?),
+            Target::Second => Some(self.open(index, true)?),
+            Target::Orphan => None,
+        };
+        if let (Some(index), Some(call), Some(choice)) = (index, call, self.choices.get_mut(self.current)) {
+            let borrowed = route.bind == Bind::Borrow;
+            if route.bind != Bind::Keep {
+                choice.bound.insert(index, Binding { call, borrowed });
+            }
+        }
+        if let Some(kind) = route.quirk {
+            self.quirk(kind, call, || Self::brought(delta, view));
+        }
+        Ok(call)
+    }
+
+    /// The text that a delta brings, for a report.
+    fn brought(delta: &CallDelta, view: &View<'_>) -> String {
+        match delta.arguments {
+            Arguments::Absent => String::new(),
+            Arguments::Text(span) | Arguments::Source(span) => lossy(view.raw(span)).into_owned(),
+        }
+    }
+
+    /// Opens a call at the end of the current choice's list.
+    pub(crate) fn open(&mut self, index: Option<i64>, held: bool) -> Result<usize, Error> {
+        if self.opened >= self.limits.calls {
+            return Err(Error::new(ErrorKind::Calls, format!("more than {} calls", self.limits.calls)));
+        }
+        self.opened += 1;
+        let Some(choice) = self.choices.get_mut(self.current) else { return Ok(0) };
+        choice.calls.push(Call { opened_at: index, held, ..Call::default() });
+        Ok(choice.calls.len() - 1)
+    }
+
+    /// The one call that `function_call` folds to (X3).
+    fn legacy_call(&mut self) -> Result<Option<usize>, Error> {
+        if let Some(call) = self.choices.get(self.current).and_then(|choice| choice.legacy) {
+            return Ok(Some(call));
+        }
+        let call = self.open(None, false)?;
+        if let Some(choice) = self.choices.get_mut(self.current) {
+            choice.legacy = Some(call);
+        }
+        Ok(Some(call))
+    }
+
+    fn report_idents(&mut self, delta: &CallDelta, call: Option<usize>) {
+        for (ident, what) in [(delta.id, "id"), (delta.name, "name")] {
+            let kind = match ident {
+                Ident::Empty => QuirkKind::EmptyIdentity,
+                Ident::Null => QuirkKind::NullIdentity,
+                Ident::WrongType => QuirkKind::WrongType,
+                Ident::Absent | Ident::Given(_) => continue,
+            };
+            self.quirk(kind, call, || what.to_owned());
+        }
+    }
+
+    /// A call is of the kind of its first delta that says something.
+    fn set_kind(&mut self, call: usize, kind: CallKind) {
+        if let Some(call) = self.call_mut(call) {
+            if call.name.is_empty() && call.arguments.is_empty() {
+                call.kind = kind;
+            }
+        }
+    }
+
+    pub(crate) fn call_mut(&mut self, call: usize) -> Option<&mut Call> {
+        self.choices.get_mut(self.current)?.calls.get_mut(call)
+    }
+
+    /// The id `id` was seen in the current choice; `owner` has it from now on, if it is given.
+    pub(super) fn see_id(&mut self, id: &str, owner: Option<usize>) -> Result<(), Error> {
+        let Some(choice) = self.choices.get_mut(self.current) else { return Ok(()) };
+        if let Some(known) = choice.ids.get_mut(id) {
+            *known = owner.or(*known);
+            return Ok(());
+        }
+        self.charge(id.len())?;
+        if let Some(choice) = self.choices.get_mut(self.current) {
+            choice.ids.insert(id.into(), owner);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn accept_id(&mut self, call: usize, id: Option<&str>) -> Result<(), Error> {
+        let (Some(id), last) = (id, self.policy.identity == Identity::Last) else { return Ok(()) };
+        let established = self.call_mut(call).map(|call| call.id.clone()).unwrap_or_default();
+        if established == id {
+            return Ok(());
+        }
+        if !established.is_empty() && !last {
+            return self.see_id(id, None);
+        }
+        self.see_id(id, Some(call))?;
+        if let Some(call) = self.call_mut(call) {
+            id.clone_into(&mut call.id);
+        }
+        if !established.is_empty() {
+            self.forget_id(&established, call);
+        }
+        Ok(())
+    }
+
+    /// `call` no longer has `id`: the newest other call that has it is the one that it means.
+    fn forget_id(&mut self, id: &str, call: usize) {
+        let Some(choice) = self.choices.get_mut(self.current) else { return };
+        if choice.known(id) == Some(call) {
+            let newest = choice.calls.iter().rposition(|call| call.id == id);
+            choice.ids.insert(id.into(), newest);
+        }
+    }
+
+    pub(crate) fn accept_name(&mut self, call: usize, name: Option<&str>) -> Result<(), Error> {
+        let (Some(name), last) = (name, self.policy.identity == Identity::Last) else { return Ok(()) };
+        let established = self.call_mut(call).map(|call| call.name.clone()).unwrap_or_default();
+        if established == name {
+            return Ok(());
+        }
+        if !established.is_empty() {
+            self.quirk(QuirkKind::NameChanged, Some(call), || format!("{established}, then {name}"));
+            if !last {
+                return Ok(());
+            }
+            self.discharge(established.len());
+        }
+        self.charge(name.len())?;
+        if let Some(call) = self.call_mut(call) {
+            name.clone_into(&mut call.name);
+        }
+        Ok(())
+    }
+
+    /// Appends what a delta brings to the arguments of its call (A1, A2), and shows what can be shown.
+    #[inline]
+    pub(super) fn take_arguments(
+        &mut self,
+        slot: usize,
+        call: usize,
+        arguments: Arguments,
+        view: &View<'_>,
+    ) -> Result<(), Error> {
+        match arguments {
+            Arguments::Absent => {}
+            Arguments::Text(span) => {
+                let (raw, flags) = view.text(span);
+                self.append_arguments(slot, call, |joiner, text| joiner.append(raw, flags, text))?;
+            }
+            Arguments::Source(span) => {
+                self.quirk(QuirkKind::ArgumentsType, Some(call), || "taken as its source text".to_owned());
+                self.append_source(slot, call, &compact(view.raw(span)))?;
+            }
+        }
+        self.show(slot, call);
+        Ok(())
+    }
+
+    pub(crate) fn append_source(&mut self, slot: usize, call: usize, source: &str) -> Result<(), Error> {
+        self.append_arguments(slot, call, |joiner, text| {
+            joiner.flush(text);
+            text.extend_from_slice(source.as_bytes());
+        })
+    }
+
+    fn append_arguments(
+        &mut self,
+        slot: usize,
+        call: usize,
+        append: impl FnOnce(&mut Joiner, &mut Vec<u8>),
+    ) -> Result<(), Error> {
+        let Some(target) = self.choices.get_mut(slot).and_then(|choice| choice.calls.get_mut(call)) else {
+            return Ok(());
+        };
+        let start = target.arguments.len();
+        append(&mut target.joiner, &mut target.arguments);
+        self.settle(slot, call, start)
+    }
+
+    /// What was appended to a call's arguments behind `start` counts against the limit; beyond it, it is taken back.
+    fn settle(&mut self, slot: usize, call: usize, start: usize) -> Result<(), Error> {
+        let Some(target) = self.choices.get_mut(slot).and_then(|choice| choice.calls.get_mut(call)) else {
+            return Ok(());
+        };
+        let added = target.arguments.len() - start;
+        let lone = std::mem::take(&mut target.joiner.lone);
+        if let Err(error) = self.charge(added) {
+            if let Some(target) = self.call_mut(call) {
+                target.arguments.truncate(start);
+            }
+            return Err(error);
+        }
+        let place = Place { call: Some(call), ..self.place() };
+        report_lone(&mut self.quirks, lone, place);
+        self.show(slot, call);
+        Ok(())
+    }
+
+    /// I11: the start comes once id and name are known and can no longer change; the fragments that waited follow.
+    #[inline]
+    pub(crate) fn show(&mut self, slot: usize, call: usize) {
+        let at_once = self.policy.identity == Identity::First;
+        let Some(target) = self.choices.get_mut(slot).and_then(|choice| choice.calls.get_mut(call)) else { return };
+        if !target.started {
+            if !at_once || target.held || !target.is_identified() {
+                return;
+            }
+            target.started = true;
+            self.events.push(Record::Start { choice: slot, call });
+        }
+        let (start, end) = (target.shown, target.arguments.len());
+        target.shown = end;
+        self.events.arguments(slot, call, start, end);
+    }
+}

@@ -1,0 +1,337 @@
+//! What is kept beside texts and calls: usage, extras, details, log probabilities (U, X).
+
+use super::Fold;
+use crate::chunk::TextKind;
+use crate::completion::Extra;
+use crate::error::Error;
+use crate::event::Record;
+use crate::json::Value;
+use crate::json::tape::{Kind, Node, Tape};
+use crate::quirk::Place;
+use crate::wire::{items, members};
+
+/// A member of chunks that is kept, as sent.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(crate) name: &'static str,
+    pub(crate) raw: Box<[u8]>,
+    weight: usize,
+}
+
+/// The usage that stands.
+#[derive(Debug)]
+pub(crate) enum Usage {
+    /// As sent.
+    Source(Box<[u8]>),
+    /// Several, each laid over the one before.
+    Laid(Value),
+}
+
+impl Usage {
+    pub(super) fn value(&self, depth: usize) -> Value {
+        match self {
+            Self::Source(source) => crate::json::parse(source, depth).unwrap_or(Value::Null),
+            Self::Laid(value) => value.clone(),
+        }
+    }
+}
+
+impl Fold {
+    /// X2: the last one stands. Most chunks say the same again.
+    #[inline]
+    pub(crate) fn keep(&mut self, name: &'static str, raw: &[u8]) -> Result<(), Error> {
+        let same = |kept: &Kept| kept.name == name && &*kept.raw == raw;
+        if self.kept.iter().any(same) && !raw.contains(&b'\\') {
+            return Ok(());
+        }
+        let weight = name.len() + self.value_at(raw, Place::default()).weight();
+        let place = self.kept.iter().position(|kept| kept.name == name);
+        let before = place.and_then(|place| self.kept.get(place)).map_or(0, |kept| kept.weight);
+        self.discharge(before);
+        self.charge(weight)?;
+        let kept = Kept { name, raw: raw.into(), weight };
+        match place.and_then(|place| self.kept.get_mut(place)) {
+            Some(slot) => *slot = kept,
+            None => self.kept.push(kept),
+        }
+        Ok(())
+    }
+
+    /// U1: the last one stands; one that came aside only where no other did.
+    pub(crate) fn usage(&mut self, raw: &[u8], aside: bool) {
+        if aside && self.usage.is_some() && !self.usage_aside {
+            return;
+        }
+        self.usage_aside = aside;
+        self.usage = Some(Usage::Source(raw.into()));
+        if !self.events.off || raw.contains(&b'\\') {
+            let usage = self.value_at(raw, Place::default());
+            self.events.push(Record::Usage(Box::new(usage)));
+        }
+    }
+
+    /// W2: each later member that is not null is laid over what stands.
+    pub(crate) fn lay_usage(&mut self, usage: Value) {
+        let usage = match (self.usage.take(), usage) {
+            (Some(Usage::Laid(Value::Object(mut standing))), Value::Object(members)) => {
+                for (name, value) in members.into_iter().filter(|(_, value)| !matches!(value, Value::Null)) {
+                    match standing.iter_mut().find(|member| member.0 == name) {
+                        Some(member) => member.1 = value,
+                        None => standing.push((name, value)),
+                    }
+                }
+                Value::Object(standing)
+            }
+            (_, usage) => usage,
+        };
+        self.events.push(Record::Usage(Box::new(usage.clone())));
+        self.usage = Some(Usage::Laid(usage));
+    }
+
+    /// Content that is a list of parts (X1): reasoning first, then text.
+    pub(crate) fn parts(&mut self, raw: &[u8]) -> Result<(), Error> {
+        let mut tape = Tape::default();
+        if tape.read(raw, self.limits.depth).is_err() {
+            return Ok(());
+        }
+        let (mut thought, mut said) = (Vec::new(), Vec::new());
+        for part in items(&tape, 0) {
+            match member_text(raw, &tape, part, "type").as_deref() {
+                Some("text") => {
+                    said.extend(member(raw, &tape, part, "text").and_then(|text| tape.node(text)).filter(is_string));
+                }
+                Some("thinking" | "reasoning") => thinking(raw, &tape, part, &mut thought),
+                _ => {}
+            }
+        }
+        for (kind, nodes) in [(TextKind::Reasoning, thought), (TextKind::Content, said)] {
+            for node in nodes {
+                self.text(kind, slice(raw, node), node.flags, "content")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `reasoning_details` (X1): their text, where it counts as reasoning, and the pieces themselves.
+    pub(crate) fn details(&mut self, raw: &[u8], is_reasoning: bool) -> Result<(), Error> {
+        let mut tape = Tape::default();
+        if tape.read(raw, self.limits.depth).is_err() {
+            return Ok(());
+        }
+        if is_reasoning {
+            for piece in items(&tape, 0) {
+                let string = |name| {
+                    let node = member(raw, &tape, piece, name).and_then(|text| tape.node(text));
+                    node.filter(is_string).filter(|node| node.start < node.end)
+                };
+                if let Some(node) = string("text").or_else(|| string("summary")) {
+                    self.text(TextKind::Reasoning, slice(raw, node), node.flags, "")?;
+                }
+            }
+        }
+        let Value::Array(pieces) = self.value(raw) else { return Ok(()) };
+        let pieces: Vec<Value> = pieces.into_iter().filter(|piece| matches!(piece, Value::Object(_))).collect();
+        if pieces.is_empty() {
+            return Ok(());
+        }
+        let mut kept = self.take_extra("reasoning_details");
+        let mut result = Ok(());
+        for piece in pieces {
+            result = result.and_then(|()| self.piece(&mut kept, piece));
+        }
+        self.give_extra("reasoning_details", Value::Array(kept));
+        result
+    }
+
+    /// Merges a piece into that of the same index; one without index is appended.
+    fn piece(&mut self, kept: &mut Vec<Value>, piece: Value) -> Result<(), Error> {
+        let index = piece.get("index").filter(|index| !matches!(index, Value::Null)).cloned();
+        let same = |other: &&mut Value| index.is_some() && other.get("index") == index.as_ref();
+        let Some(Value::Object(into)) = kept.iter_mut().find(same) else {
+            self.charge(piece.weight())?;
+            kept.push(piece);
+            return Ok(());
+        };
+        let Value::Object(from) = piece else { return Ok(()) };
+        for (name, value) in from.into_iter().filter(|(_, value)| !matches!(value, Value::Null)) {
+            self.merge(into, &name, value, &["text", "summary", "data"], false)?;
+        }
+        Ok(())
+    }
+
+    /// Merges a member: texts named in `joined` join, lists append where `append` says so, of the rest the last stands.
+    pub(super) fn merge(
+        &mut self,
+        into: &mut Extra,
+        name: &str,
+        value: Value,
+        joined: &[&str],
+        append: bool,
+    ) -> Result<(), Error> {
+        let Some(slot) = into.iter_mut().find(|member| member.0 == name).map(|member| &mut member.1) else {
+            self.charge(name.len() + value.weight())?;
+            into.push((name.to_owned(), value));
+            return Ok(());
+        };
+        match (slot, value) {
+            (Value::String(text), Value::String(more)) if joined.contains(&name) => {
+                self.charge(more.len())?;
+                text.push_str(&more);
+            }
+            (Value::Array(list), Value::Array(more)) if append => {
+                self.charge(more.iter().map(Value::weight).sum())?;
+                list.extend(more);
+            }
+            (slot, value) => {
+                self.discharge(slot.weight());
+                self.charge(value.weight())?;
+                *slot = value;
+            }
+        }
+        Ok(())
+    }
+
+    /// An unknown member of a tool-call entry (X2).
+    pub(crate) fn call_extra(&mut self, name: &str, raw: &[u8]) -> Result<(), Error> {
+        let value = self.value(raw);
+        let Some(call) = self.call else { return Ok(()) };
+        let mut extra = self.call_mut(call).map(|call| std::mem::take(&mut call.extra)).unwrap_or_default();
+        let result = self.merge(&mut extra, name, value, &[], true);
+        if let Some(call) = self.call_mut(call) {
+            call.extra = extra;
+        }
+        result
+    }
+
+    /// An unknown member of a delta (X2).
+    pub(crate) fn delta_extra(&mut self, name: &str, raw: &[u8]) -> Result<(), Error> {
+        let value = self.value(raw);
+        let mut extra = self.extra_of_choice();
+        let result = match (name, value) {
+            ("audio", Value::Object(audio)) => self.audio(&mut extra, audio),
+            (_, value) => self.merge(&mut extra, name, value, &[], true),
+        };
+        if let Some(choice) = self.choices.get_mut(self.current) {
+            choice.rest().extra = extra;
+        }
+        result
+    }
+
+    /// Appends to a list in the choice's extra.
+    pub(crate) fn append_extra(&mut self, name: &str, list: Vec<Value>) -> Result<(), Error> {
+        let mut extra = self.extra_of_choice();
+        let result = self.merge(&mut extra, name, Value::Array(list), &[], true);
+        if let Some(choice) = self.choices.get_mut(self.current) {
+            choice.rest().extra = extra;
+        }
+        result
+    }
+
+    /// Audio comes in pieces: its data and its transcript join.
+    fn audio(&mut self, extra: &mut Extra, piece: Extra) -> Result<(), Error> {
+        if !matches!(extra.iter().find(|member| member.0 == "audio"), Some((_, Value::Object(_)))) {
+            return self.merge(extra, "audio", Value::Object(piece), &[], true);
+        }
+        let Some((_, Value::Object(into))) = extra.iter_mut().find(|member| member.0 == "audio") else {
+            return Ok(());
+        };
+        for (name, value) in piece.into_iter().filter(|(_, value)| !matches!(value, Value::Null)) {
+            self.merge(into, &name, value, &["data", "transcript"], true)?;
+        }
+        Ok(())
+    }
+
+    /// `logprobs` (X2): its lists append.
+    pub(crate) fn logprobs(&mut self, raw: &[u8]) -> Result<(), Error> {
+        let Value::Object(members) = self.value(raw) else { return Ok(()) };
+        let slot = self.current;
+        let mut kept = match self.choices.get_mut(slot).and_then(|choice| choice.rest.as_mut()?.logprobs.take()) {
+            Some(Value::Object(kept)) => kept,
+            _ => Extra::new(),
+        };
+        let mut result = Ok(());
+        for (name, value) in members.into_iter().filter(|(_, value)| !matches!(value, Value::Null)) {
+            result = result.and_then(|()| self.merge(&mut kept, &name, value, &[], true));
+        }
+        if !kept.is_empty() {
+            if let Some(choice) = self.choices.get_mut(slot) {
+                choice.rest().logprobs = Some(Value::Object(kept));
+            }
+        }
+        result
+    }
+
+    /// X4: the last message is kept until the end.
+    pub(crate) fn message(&mut self, raw: &[u8]) -> Result<(), Error> {
+        let weight = self.value(raw).weight();
+        let slot = self.current;
+        let before = self.choices.get_mut(slot).and_then(|choice| choice.rest.as_mut()?.message.take());
+        self.discharge(before.map_or(0, |(_, weight)| weight));
+        self.charge(weight)?;
+        if let Some(choice) = self.choices.get_mut(slot) {
+            choice.rest().message = Some((raw.into(), weight));
+        }
+        Ok(())
+    }
+
+    fn extra_of_choice(&mut self) -> Extra {
+        let choice = self.choices.get_mut(self.current);
+        choice.map(|choice| std::mem::take(&mut choice.rest().extra)).unwrap_or_default()
+    }
+
+    fn take_extra(&mut self, name: &str) -> Vec<Value> {
+        let Some(choice) = self.choices.get_mut(self.current) else { return Vec::new() };
+        match choice.rest().extra.iter_mut().find(|member| member.0 == name) {
+            Some((_, Value::Array(list))) => std::mem::take(list),
+            _ => Vec::new(),
+        }
+    }
+
+    fn give_extra(&mut self, name: &str, value: Value) {
+        let Some(choice) = self.choices.get_mut(self.current) else { return };
+        let extra = &mut choice.rest().extra;
+        match extra.iter_mut().find(|member| member.0 == name) {
+            Some(member) => member.1 = value,
+            None => extra.push((name.to_owned(), value)),
+        }
+    }
+}
+
+/// The texts in a thinking part: the first of its members that is a string or a list, lists taken apart.
+fn thinking<'a>(raw: &[u8], tape: &'a Tape, part: u32, texts: &mut Vec<&'a Node>) {
+    for name in ["thinking", "reasoning", "text", "summary", "content"] {
+        let Some(value) = member(raw, tape, part, name) else { continue };
+        match tape.node(value).map(|node| node.kind) {
+            Some(Kind::String) => texts.extend(tape.node(value)),
+            Some(Kind::Array) => {
+                for item in items(tape, value) {
+                    match tape.node(item).map(|node| node.kind) {
+                        Some(Kind::String) => texts.extend(tape.node(item)),
+                        Some(Kind::Object) => thinking(raw, tape, item, texts),
+                        _ => {}
+                    }
+                }
+            }
+            _ => continue,
+        }
+        return;
+    }
+}
+
+fn is_string(node: &&Node) -> bool {
+    node.kind == Kind::String
+}
+
+fn slice<'a>(raw: &'a [u8], node: &Node) -> &'a [u8] {
+    raw.get(node.start as usize..node.end as usize).unwrap_or_default()
+}
+
+/// The last member of that name of the object at `index`.
+fn member(raw: &[u8], tape: &Tape, index: u32, name: &str) -> Option<u32> {
+    members(raw, tape, index).filter(|(other, _)| &**other == name.as_bytes()).last().map(|(_, value)| value)
+}
+
+fn member_text(raw: &[u8], tape: &Tape, index: u32, name: &str) -> Option<String> {
+    let node = member(raw, tape, index, name).and_then(|value| tape.node(value)).filter(is_string)?;
+    Some(crate::json::text::decode(slice(raw, node), node.flags, &mut 0).into_owned())
+}

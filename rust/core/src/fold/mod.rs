@@ -1,0 +1,256 @@
+//! The fold: what operations come to, whatever wire they were read from. It knows calls, not providers.
+
+pub(crate) mod blocks;
+pub(crate) mod call;
+pub(crate) mod choice;
+mod completing;
+mod deltas;
+mod ending;
+mod extras;
+pub(crate) mod parts;
+mod whole;
+
+use crate::chunk::{About, Op, Span, TextKind, View};
+use crate::completion::Extra;
+use crate::error::{Error, ErrorKind};
+use crate::event::{Event, EventLog, Fragment, Record};
+use crate::json::Value;
+use crate::json::text::decode;
+use crate::policy::{Limits, Policy};
+use crate::quirk::{Place, QuirkKind, QuirkLog};
+use blocks::Blocks;
+use choice::Choice;
+pub(crate) use completing::Render;
+use extras::Usage;
+
+/// The state of a response.
+#[derive(Debug, Default)]
+pub(crate) struct Fold {
+    pub(crate) policy: Policy,
+    pub(crate) limits: Limits,
+    pub(crate) quirks: QuirkLog,
+    pub(crate) events: EventLog,
+    id: Option<Box<str>>,
+    model: Option<Box<str>>,
+    created: Option<Box<str>>,
+    pub(crate) choices: Vec<Choice>,
+    /// The slot of the choice that operations are about.
+    current: usize,
+    /// The call last named in that choice.
+    call: Option<usize>,
+    /// The block that operations are about.
+    block: Option<usize>,
+    blocks: Option<Box<Blocks>>,
+    /// The usage that stands, and whether only `aside` ones came so far.
+    usage: Option<Usage>,
+    usage_aside: bool,
+    kept: Vec<extras::Kept>,
+    /// The number of what the last chunk said once and for all; 0 where it is not known.
+    pub(crate) header: u64,
+    pub(crate) extra: Extra,
+    /// What came behind the finish reason in this entry was reported (E1).
+    late_noted: bool,
+    /// Calls opened in all.
+    opened: usize,
+    /// What is kept weighs this much against the limit on text (S8).
+    pub(crate) weight: usize,
+    /// The marker came.
+    pub(crate) done: bool,
+}
+
+impl Fold {
+    pub(crate) fn new(policy: Policy, limits: Limits) -> Self {
+        Self { policy, limits, ..Self::default() }
+    }
+
+    /// Applies one operation of the payload that `view` shows.
+    #[inline]
+    pub(crate) fn apply(&mut self, op: &Op, view: &View<'_>) -> Result<(), Error> {
+        match *op {
+            Op::Choice(index) => self.enter(index),
+            Op::Call(ref delta) => self.call_delta(delta, view),
+            Op::Text(kind, span, member) => {
+                let (raw, flags) = view.text(span);
+                self.text(kind, raw, flags, member)
+            }
+            Op::Id(span) => Self::first(&mut self.id, span, view, &mut self.quirks),
+            Op::Model(span) => Self::first(&mut self.model, span, view, &mut self.quirks),
+            Op::Created(span) => Self::first(&mut self.created, span, view, &mut self.quirks),
+            Op::Keep(name, span) => self.keep(name, view.raw(span)),
+            Op::Usage(span, aside) => {
+                self.usage(view.raw(span), aside);
+                Ok(())
+            }
+            Op::Finish(span) => {
+                self.finish_reason(view, span);
+                Ok(())
+            }
+            Op::Part(form, place, text) => {
+                self.part_delta(form, place.read(view).unwrap_or(0), text.map(|span| view.text(span)))
+            }
+            Op::Input(arguments) => self.input(arguments, view),
+            Op::Block(index, fit) => {
+                self.find_block(index, fit, view);
+                Ok(())
+            }
+            Op::Item(index, id, form) => self.find_item(index, id, form, view),
+            Op::Quirk(kind, path, about) => {
+                self.quirk_about(kind, about, path);
+                Ok(())
+            }
+            Op::Parts(span) => self.parts(view.raw(span)),
+            Op::Details(span, is_reasoning) => self.details(view.raw(span), is_reasoning),
+            Op::CallExtra(name, span) => self.call_extra(&self.decoded(view, name), view.raw(span)),
+            Op::DeltaExtra(name, span) => self.delta_extra(&self.decoded(view, name), view.raw(span)),
+            Op::Logprobs(span) => self.logprobs(view.raw(span)),
+            Op::Message(span) => self.message(view.raw(span)),
+            Op::Error(span) => Err(Error::provider(view.raw(span), self.limits.depth)),
+        }
+    }
+
+    /// X5: the first one stands.
+    #[inline]
+    fn first(slot: &mut Option<Box<str>>, span: Span, view: &View<'_>, quirks: &mut QuirkLog) -> Result<(), Error> {
+        if slot.is_none() {
+            let (raw, flags) = view.text(span);
+            let mut lone = 0;
+            *slot = Some(decode(raw, flags, &mut lone).into());
+            report_lone(quirks, lone, Place::default());
+        }
+        Ok(())
+    }
+
+    fn decoded(&self, view: &View<'_>, span: Span) -> String {
+        let (raw, flags) = view.text(span);
+        decode(raw, flags, &mut 0).into_owned()
+    }
+
+    /// A JSON source text of a payload, which is valid by then, as a value of the current choice.
+    pub(crate) fn value(&mut self, raw: &[u8]) -> Value {
+        self.value_at(raw, self.place())
+    }
+
+    /// The same, of what is at that place.
+    pub(crate) fn value_at(&mut self, raw: &[u8], place: Place) -> Value {
+        let mut tape = crate::json::tape::Tape::default();
+        if tape.read(raw, self.limits.depth).is_err() {
+            return Value::Null;
+        }
+        let mut lone = 0;
+        let value = Value::from_tape(raw, &tape, 0, &mut lone);
+        report_lone(&mut self.quirks, lone, place);
+        value
+    }
+
+    /// Makes the choice of that index the one that operations are about.
+    #[inline]
+    pub(crate) fn enter(&mut self, index: i64) -> Result<(), Error> {
+        self.call = None;
+        self.late_noted = false;
+        if self.choices.get(self.current).is_some_and(|choice| choice.index == index) {
+            return Ok(());
+        }
+        self.current = match self.choices.iter().position(|choice| choice.index == index) {
+            Some(slot) => slot,
+            None if self.choices.len() >= self.limits.choices => {
+                return Err(Error::new(ErrorKind::Choices, format!("more than {} choices", self.limits.choices)));
+            }
+            None => {
+                self.choices.push(Choice { index, ..Choice::default() });
+                self.choices.len() - 1
+            }
+        };
+        Ok(())
+    }
+
+    /// Where the fold is, for reports.
+    pub(crate) fn place(&self) -> Place {
+        Place { choice: self.choices.get(self.current).map(|choice| choice.index), call: None }
+    }
+
+    pub(crate) fn quirk(&mut self, kind: QuirkKind, call: Option<usize>, detail: impl FnOnce() -> String) {
+        let place = Place { call, ..self.place() };
+        self.quirks.report(kind, place, detail);
+    }
+
+    fn quirk_about(&mut self, kind: QuirkKind, about: About, path: &str) {
+        let place = match about {
+            About::Stream => Place::default(),
+            About::Call => Place { call: self.call, ..self.place() },
+            About::Block if self.block.is_none() => return,
+            About::Choice | About::Block => self.place(),
+        };
+        self.quirks.report(kind, place, || path.to_owned());
+    }
+
+    /// Adds to what is kept, unless that passes the limit (S8).
+    #[inline]
+    pub(crate) fn charge(&mut self, weight: usize) -> Result<(), Error> {
+        if self.weight + weight > self.limits.text {
+            return Err(Error::new(ErrorKind::Text, format!("more than {} bytes of text in all", self.limits.text)));
+        }
+        self.weight += weight;
+        Ok(())
+    }
+
+    /// As [`Fold::charge`], for what takes the place of something that weighs `former`.
+    pub(crate) fn recharge(&mut self, former: usize, weight: usize) -> Result<(), Error> {
+        self.discharge(former);
+        self.charge(weight)
+    }
+
+    pub(crate) fn discharge(&mut self, weight: usize) {
+        self.weight = self.weight.saturating_sub(weight);
+    }
+
+    /// The events not taken yet.
+    pub(crate) fn taken(&self) -> impl Iterator<Item = Event<'_>> {
+        self.events.records().iter().filter_map(|record| self.event(record))
+    }
+
+    fn event<'a>(&'a self, record: &'a Record) -> Option<Event<'a>> {
+        let choice = |slot: usize| self.choices.get(slot);
+        Some(match record {
+            Record::Text { kind, choice: slot, start, end } => {
+                let choice = choice(*slot)?;
+                match kind {
+                    TextKind::Content => {
+                        Event::TextDelta(choice.index, Fragment(choice.content.text.get(*start..*end)?))
+                    }
+                    TextKind::Reasoning => {
+                        Event::ReasoningDelta(choice.index, Fragment(choice.reasoning.text.get(*start..*end)?))
+                    }
+                    TextKind::Refusal => {
+                        Event::RefusalDelta(choice.index, Fragment(choice.refusal.text.get(*start..*end)?))
+                    }
+                }
+            }
+            Record::Start { choice: slot, call } => {
+                let of = choice(*slot)?.calls.get(*call)?;
+                let id = of.ended.as_ref().map_or(&of.id, |ended| &ended.id);
+                Event::ToolCallStart(
+                    choice(*slot)?.index,
+                    *call,
+                    id,
+                    of.ended.as_ref().map_or(&of.name, |ended| &ended.name),
+                )
+            }
+            Record::Arguments { choice: slot, call, start, end } => {
+                let text = choice(*slot)?.calls.get(*call)?.arguments().get(*start..*end)?;
+                Event::ToolCallDelta(choice(*slot)?.index, *call, Fragment(text))
+            }
+            Record::End { choice: slot, call } => {
+                Event::ToolCallEnd(choice(*slot)?.index, *call, choice(*slot)?.calls.get(*call)?.ended.as_ref()?)
+            }
+            Record::Finish { choice: slot, reason } => Event::Finish(choice(*slot)?.index, reason),
+            Record::Usage(usage) => Event::Usage(usage),
+        })
+    }
+}
+
+/// Reports surrogates that had no partner (P5).
+pub(crate) fn report_lone(quirks: &mut QuirkLog, lone: u32, place: Place) {
+    for _ in 0..lone {
+        quirks.report(QuirkKind::LoneSurrogate, place, || "became U+FFFD".to_owned());
+    }
+}

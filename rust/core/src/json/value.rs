@@ -1,0 +1,142 @@
+//! JSON values that are kept: usage, extras, blocks.
+
+use super::tape::{Kind, Node, Tape};
+use super::text;
+
+/// A JSON value. Numbers keep their text (P5); of equal member names the last one counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// A number, as sent.
+    Number(Box<str>),
+    /// A string, decoded; surrogates without a partner are U+FFFD.
+    String(String),
+    /// A list.
+    Array(Vec<Value>),
+    /// An object; its members stand where their name came first, without repeats.
+    Object(Vec<(String, Value)>),
+}
+
+impl Value {
+    /// The value of the node `index`, all it holds included.
+    pub(crate) fn from_tape(bytes: &[u8], tape: &Tape, index: u32, lone: &mut u32) -> Self {
+        let Some(node) = tape.node(index) else {
+            return Self::Null;
+        };
+        match node.kind {
+            Kind::Array => {
+                let mut items = Vec::new();
+                let mut child = index + 1;
+                while child < node.next {
+                    items.push(Self::from_tape(bytes, tape, child, lone));
+                    child = tape.node(child).map_or(node.next, |node| node.next);
+                }
+                Self::Array(items)
+            }
+            Kind::Object => Self::object(bytes, tape, index, node, lone),
+            _ => Self::scalar(bytes, node, lone),
+        }
+    }
+
+    fn object(bytes: &[u8], tape: &Tape, index: u32, node: &Node, lone: &mut u32) -> Self {
+        let mut members = Members::default();
+        let mut child = index + 1;
+        while child < node.next {
+            let name = tape.node(child).map(|name| decoded(bytes, name, lone)).unwrap_or_default();
+            members.set(name, Self::from_tape(bytes, tape, child + 1, lone));
+            child = tape.node(child + 1).map_or(node.next, |node| node.next);
+        }
+        Self::Object(members.list)
+    }
+
+    fn scalar(bytes: &[u8], node: &Node, lone: &mut u32) -> Self {
+        match node.kind {
+            Kind::True => Self::Bool(true),
+            Kind::False => Self::Bool(false),
+            Kind::Number => Self::Number(text::lossy(slice(bytes, node)).into()),
+            Kind::String => Self::String(decoded(bytes, node, lone)),
+            _ => Self::Null,
+        }
+    }
+
+    /// The member `name` of an object.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Self> {
+        match self {
+            Self::Object(members) => members.iter().find(|member| member.0 == name).map(|member| &member.1),
+            _ => None,
+        }
+    }
+
+    /// The text of a string that is not empty.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::String(text) if !text.is_empty() => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The value of an integer that fits.
+    #[must_use]
+    pub fn integer(&self) -> Option<i64> {
+        match self {
+            Self::Number(text) => text.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// What the value weighs against the limit on kept text (S8): its texts, and a little for all that has none.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        match self {
+            Self::String(text) => text.len(),
+            Self::Array(items) => 8 + items.iter().map(Self::weight).sum::<usize>(),
+            Self::Object(members) => 8 + members.iter().map(|(name, value)| name.len() + value.weight()).sum::<usize>(),
+            Self::Null | Self::Bool(_) | Self::Number(_) => 8,
+        }
+    }
+}
+
+/// Members being collected; many of them are looked up by a map, so that an object of a million members is no attack.
+#[derive(Default)]
+struct Members {
+    list: Vec<(String, Value)>,
+    places: std::collections::HashMap<String, usize>,
+}
+
+impl Members {
+    const LINEAR: usize = 16;
+
+    fn set(&mut self, name: String, value: Value) {
+        if let Some(slot) = self.place(&name).and_then(|place| self.list.get_mut(place)) {
+            slot.1 = value;
+            return;
+        }
+        if self.list.len() == Self::LINEAR {
+            self.places = self.list.iter().enumerate().map(|(place, member)| (member.0.clone(), place)).collect();
+        }
+        if self.list.len() >= Self::LINEAR {
+            self.places.insert(name.clone(), self.list.len());
+        }
+        self.list.push((name, value));
+    }
+
+    fn place(&self, name: &str) -> Option<usize> {
+        if self.list.len() > Self::LINEAR {
+            return self.places.get(name).copied();
+        }
+        self.list.iter().position(|member| member.0 == name)
+    }
+}
+
+fn slice<'a>(bytes: &'a [u8], node: &Node) -> &'a [u8] {
+    bytes.get(node.start as usize..node.end as usize).unwrap_or_default()
+}
+
+fn decoded(bytes: &[u8], node: &Node, lone: &mut u32) -> String {
+    text::decode(slice(bytes, node), node.flags, lone).into_owned()
+}

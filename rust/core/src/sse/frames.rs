@@ -1,0 +1,420 @@
+//! The frame reader under the assembler and the public decoder. What can be used where it lies is not copied.
+
+use memchr::memchr2;
+
+use super::utf8::Utf8Check;
+use crate::error::{Error, ErrorKind};
+use crate::policy::Limits;
+
+/// Where the data of an event lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Payload {
+    /// In the input, at this range.
+    Input(usize, usize),
+    /// In [`Frames::data`].
+    Own,
+}
+
+/// What the reader found.
+#[derive(Debug)]
+pub(crate) enum Item {
+    /// An event is to be dispatched (S5).
+    Event(Payload),
+    /// A line `error: ...` stands in [`Frames::error_line`] (S4).
+    ErrorLine,
+    /// A line of a field that event streams do not know; its name, shortened.
+    Unknown(String),
+    /// A limit was passed (S8).
+    Limit(Error),
+}
+
+/// What the line being read is known to be from its first bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Line {
+    #[default]
+    Open,
+    Comment,
+    /// Of an unknown field: only its beginning is kept.
+    Unknown,
+}
+
+/// Bytes kept of a line that is of no use, for its report.
+const KEPT_OF_UNKNOWN: usize = 64;
+/// A reconnection time of more digits is ignored.
+const RETRY_DIGITS: usize = 4300;
+const FIELDS: [&[u8]; 5] = [b"data", b"event", b"id", b"retry", b"error"];
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// The reader. `input` and `at` of [`Frames::next`] are the caller's: one call to it ends with an item or at the end of the input.
+#[derive(Debug, Default)]
+pub(crate) struct Frames {
+    /// What is kept of the line being read that earlier inputs held.
+    line: Vec<u8>,
+    /// The length of that line so far.
+    line_length: usize,
+    line_kind: Line,
+    utf8: Utf8Check,
+    after_cr: bool,
+    /// Bytes of a byte order mark seen at the start; above 2 the start is over.
+    bom: usize,
+    /// Bytes of the stream before the line being read.
+    line_offset: u64,
+    /// Where the data of the event's only line lies in the present input.
+    inline: Option<(usize, usize)>,
+    /// The joined data of the event's lines.
+    pub(crate) data: Vec<u8>,
+    has_data: bool,
+    /// The raw data lines of the event being read, where they are asked for.
+    raw: Option<Vec<u8>>,
+    /// The event's name, as sent.
+    pub(crate) name: Vec<u8>,
+    /// Bytes of the stream before the first field line of the event being read.
+    first_line: Option<u64>,
+    /// The same for the event last dispatched.
+    pub(crate) event_offset: u64,
+    /// The value of the last `error` line.
+    pub(crate) error_line: Vec<u8>,
+    /// The value of the event's last valid `id` line, not yet in force.
+    id: Option<Vec<u8>>,
+    /// The last event id in force: a block's id is, once the block has ended.
+    pub(crate) last_event_id: Vec<u8>,
+    /// The digits of the last valid `retry` line, in milliseconds.
+    pub(crate) retry: Option<Box<str>>,
+    /// The event being read has set `retry`.
+    pub(crate) sets_retry: bool,
+    /// Comment lines seen.
+    pub(crate) comments: u64,
+    /// Lines that are not data in which bytes stood that are not UTF-8, since they were last told.
+    pub(crate) invalid: u32,
+    /// The same for the line being read.
+    line_invalid: bool,
+    /// Bytes of the stream before the last whole line.
+    pub(crate) line_start: u64,
+    /// A line of a known field was seen: this is an event stream (E6).
+    pub(crate) is_event_stream: bool,
+    /// Bytes looked at.
+    pub(crate) scanned: u64,
+}
+
+impl Frames {
+    /// A reader that keeps the raw data lines of the event being read.
+    pub(crate) fn keeping_raw() -> Self {
+        Self { raw: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// Whether the next byte begins an event and nothing is held.
+    #[inline]
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.line_length == 0
+            && self.first_line.is_none()
+            && !self.after_cr
+            && self.bom > 2
+            && self.line_kind == Line::Open
+    }
+
+    /// A whole event of `length` bytes was taken by other means while [`Frames::is_fresh`].
+    #[inline]
+    pub(crate) fn pass(&mut self, length: usize) {
+        self.event_offset = self.line_offset;
+        self.line_offset += length as u64;
+        self.is_event_stream = true;
+    }
+
+    /// Bytes of the stream before the event being read; before the line being read where no event has begun.
+    pub(crate) fn offset(&self) -> u64 {
+        self.first_line.unwrap_or(self.line_offset)
+    }
+
+    /// Bytes held for lines and events that are not whole yet.
+    pub(crate) fn held(&self) -> usize {
+        self.line.len() + self.data.len()
+    }
+
+    /// What is held of the event being read: its raw data lines and the line that has not ended.
+    pub(crate) fn tail(&self) -> Vec<u8> {
+        let mut tail = self.raw.clone().unwrap_or_default();
+        tail.extend_from_slice(&self.line);
+        tail
+    }
+
+    /// Reads on in `input` from `at` until something is found or the input ends.
+    pub(crate) fn next(&mut self, input: &[u8], at: &mut usize, limits: &Limits) -> Option<Item> {
+        self.skip_bom(input, at);
+        while *at < input.len() {
+            self.pass_lf(input, at);
+            let rest = input.get(*at..).unwrap_or_default();
+            let Some(length) = memchr2(b'\n', b'\r', rest) else {
+                self.scanned += rest.len() as u64;
+                *at = input.len();
+                return self.carry(rest, limits);
+            };
+            self.scanned += length as u64 + 1;
+            let start = *at;
+            *at += length + 1;
+            let item = self.line_end(input, start, start + length, limits);
+            if rest.get(length) == Some(&b'\r') {
+                self.after_cr = true;
+                self.pass_lf(input, at);
+            }
+            if item.is_some() {
+                return item;
+            }
+        }
+        None
+    }
+
+    /// Passes the second half of CRLF, which may come in a later input (S2).
+    #[inline]
+    fn pass_lf(&mut self, input: &[u8], at: &mut usize) {
+        if self.after_cr && *at < input.len() {
+            self.after_cr = false;
+            if input.get(*at) == Some(&b'\n') {
+                *at += 1;
+                self.line_offset += 1;
+            }
+        }
+    }
+
+    /// The input ends for now: what lies in it is copied.
+    pub(crate) fn keep(&mut self, input: &[u8]) {
+        if let Some((start, end)) = self.inline.take() {
+            self.data.clear();
+            self.data.extend_from_slice(input.get(start..end).unwrap_or_default());
+        }
+    }
+
+    /// The stream has ended: the line being read ends, and the event with it. Whether a data line was pending.
+    pub(crate) fn finish(&mut self, limits: &Limits) -> (Option<Item>, bool) {
+        let item = if self.line_length > 0 { self.line_end(&[], 0, 0, limits) } else { None };
+        let pending = std::mem::take(&mut self.has_data);
+        if pending {
+            self.event_offset = self.first_line.unwrap_or(self.line_offset);
+        }
+        self.first_line = None;
+        (item, pending)
+    }
+
+    /// The data was used: the room is kept unless it is unusually large.
+    pub(crate) fn release(&mut self) {
+        self.data.clear();
+        if self.data.capacity() > 4096 {
+            self.data = Vec::new();
+        }
+        if self.line.capacity() > 4096 && self.line.is_empty() {
+            self.line = Vec::new();
+        }
+    }
+
+    /// Passes one byte order mark at the very start (S1). What only began like one belongs to the first line.
+    fn skip_bom(&mut self, input: &[u8], at: &mut usize) {
+        while let (Some(due), Some(byte)) = (BOM.get(self.bom), input.get(*at)) {
+            if byte != due {
+                let begun = BOM.get(..self.bom).unwrap_or_default();
+                self.bom = BOM.len();
+                self.line.extend_from_slice(begun);
+                self.line_length = begun.len();
+                return;
+            }
+            self.bom += 1;
+            *at += 1;
+            if self.bom == BOM.len() {
+                self.line_offset = BOM.len() as u64;
+            }
+        }
+    }
+
+    /// Takes in a part of a line that has not ended.
+    fn carry(&mut self, part: &[u8], limits: &Limits) -> Option<Item> {
+        self.line_length += part.len();
+        if self.line_kind == Line::Open {
+            self.line.extend_from_slice(part);
+            self.line_kind = kind_of(&self.line);
+            if self.line_kind != Line::Open {
+                self.line_invalid |= !self.utf8.accept(&self.line);
+            }
+        } else {
+            self.line_invalid |= !self.utf8.accept(part);
+            if self.line.len() < KEPT_OF_UNKNOWN {
+                self.line.extend_from_slice(part);
+            }
+        }
+        match self.line_kind {
+            Line::Open => {}
+            Line::Comment => self.line.clear(),
+            Line::Unknown => self.line.truncate(KEPT_OF_UNKNOWN),
+        }
+        self.over_line_limit(self.line_length, limits)
+    }
+
+    fn over_line_limit(&self, length: usize, limits: &Limits) -> Option<Item> {
+        if length <= limits.line || self.line_kind == Line::Comment {
+            return None;
+        }
+        let error = Error::new(ErrorKind::Line, format!("a line is longer than {} bytes", limits.line));
+        Some(Item::Limit(error))
+    }
+
+    /// A line has ended: it is what is held and `input[start..end]`.
+    fn line_end(&mut self, input: &[u8], start: usize, end: usize, limits: &Limits) -> Option<Item> {
+        let part = input.get(start..end).unwrap_or_default();
+        let offset = self.line_offset;
+        self.line_start = offset;
+        if self.line_length == 0 {
+            self.line_offset += part.len() as u64 + 1;
+            return self.whole_line(part, Some((start, input)), offset, limits);
+        }
+        if let Some(limit) = self.carry(part, limits) {
+            return Some(limit);
+        }
+        self.line_offset += self.line_length as u64 + 1;
+        self.line_length = 0;
+        match std::mem::take(&mut self.line_kind) {
+            Line::Comment => {
+                self.end_of_unkept();
+                self.comments += 1;
+                None
+            }
+            Line::Unknown => {
+                self.end_of_unkept();
+                self.first_line.get_or_insert(offset);
+                let name = std::mem::take(&mut self.line);
+                Some(unknown(&name))
+            }
+            Line::Open => {
+                let mut line = std::mem::take(&mut self.line);
+                let item = self.whole_line(&line, None, offset, limits);
+                line.clear();
+                self.line = line;
+                item
+            }
+        }
+    }
+
+    /// The end of a line that was not kept.
+    fn end_of_unkept(&mut self) {
+        self.line_invalid |= !self.utf8.finish();
+        self.invalid += u32::from(std::mem::take(&mut self.line_invalid));
+    }
+
+    /// Handles a whole line; `place` says where in which input it lies, unless it was held.
+    #[inline]
+    fn whole_line(&mut self, line: &[u8], place: Option<(usize, &[u8])>, offset: u64, limits: &Limits) -> Option<Item> {
+        match line.first() {
+            None => return self.blank_line(),
+            Some(b':') => {
+                self.comments += 1;
+                self.invalid += u32::from(std::str::from_utf8(line).is_err());
+                return None;
+            }
+            Some(_) => {}
+        }
+        self.first_line.get_or_insert(offset);
+        if let Some(limit) = self.over_line_limit(line.len(), limits) {
+            return Some(limit);
+        }
+        let colon = line.iter().take(6).position(|&byte| byte == b':').unwrap_or(line.len());
+        let (name, rest) = line.split_at(colon);
+        let space = usize::from(rest.get(1) == Some(&b' '));
+        let value = rest.get(1 + space..).unwrap_or_default();
+        if name == b"data" {
+            self.is_event_stream = true;
+            if let Some(raw) = &mut self.raw {
+                raw.extend_from_slice(line);
+                raw.push(b'\n');
+            }
+            let place = place.map(|(start, input)| (start + line.len() - value.len(), start + line.len(), input));
+            return self.data_line(value, place, limits);
+        }
+        self.other_line(name, value, line)
+    }
+
+    /// Adds a data line to the event (S4): the only one is left where it lies, several are joined with LF.
+    #[inline]
+    fn data_line(&mut self, value: &[u8], place: Option<(usize, usize, &[u8])>, limits: &Limits) -> Option<Item> {
+        if !self.has_data {
+            self.has_data = true;
+            match place {
+                Some((start, end, _)) => self.inline = Some((start, end)),
+                None => {
+                    self.data.clear();
+                    self.data.extend_from_slice(value);
+                }
+            }
+        } else {
+            if let Some((_, _, input)) = place {
+                self.keep(input);
+            }
+            self.data.push(b'\n');
+            self.data.extend_from_slice(value);
+        }
+        let length = self.inline.map_or(self.data.len(), |(start, end)| end - start);
+        if length <= limits.event {
+            return None;
+        }
+        let error = Error::new(ErrorKind::Event, format!("the data of an event is longer than {} bytes", limits.event));
+        Some(Item::Limit(error))
+    }
+
+    fn other_line(&mut self, name: &[u8], value: &[u8], line: &[u8]) -> Option<Item> {
+        self.invalid += u32::from(std::str::from_utf8(line).is_err());
+        let known = FIELDS.contains(&name);
+        self.is_event_stream |= known;
+        match name {
+            b"event" => {
+                self.name.clear();
+                self.name.extend_from_slice(value);
+            }
+            b"id" if !value.contains(&0) => self.id = Some(value.to_vec()),
+            b"retry" if (1..=RETRY_DIGITS).contains(&value.len()) && value.iter().all(u8::is_ascii_digit) => {
+                self.retry = std::str::from_utf8(value).ok().map(Into::into);
+                self.sets_retry = true;
+            }
+            b"error" => {
+                self.error_line.clear();
+                self.error_line.extend_from_slice(value);
+                return Some(Item::ErrorLine);
+            }
+            _ if known => {}
+            _ => return Some(unknown(line)),
+        }
+        None
+    }
+
+    #[inline]
+    fn blank_line(&mut self) -> Option<Item> {
+        let offset = self.first_line.take();
+        if let Some(raw) = &mut self.raw {
+            raw.clear();
+        }
+        if let Some(id) = self.id.take() {
+            self.last_event_id = id;
+        }
+        if !std::mem::take(&mut self.has_data) {
+            self.name.clear();
+            self.sets_retry = false;
+            return None;
+        }
+        self.event_offset = offset.unwrap_or(self.line_offset);
+        Some(Item::Event(self.inline.take().map_or(Payload::Own, |(start, end)| Payload::Input(start, end))))
+    }
+}
+
+/// What a line that has begun with `start` is, as soon as that is certain.
+fn kind_of(start: &[u8]) -> Line {
+    if start.first() == Some(&b':') {
+        return Line::Comment;
+    }
+    let colon = start.iter().take(6).position(|&byte| byte == b':');
+    let name = start.get(..colon.unwrap_or(start.len().min(6))).unwrap_or_default();
+    let possible = match colon {
+        Some(_) => FIELDS.contains(&name),
+        None => FIELDS.iter().any(|field| field.starts_with(name)),
+    };
+    if possible { Line::Open } else { Line::Unknown }
+}
+
+fn unknown(line: &[u8]) -> Item {
+    let name = line.split(|&byte| byte == b':').next().unwrap_or_default();
+    let name = name.get(..name.len().min(KEPT_OF_UNKNOWN)).unwrap_or_default();
+    Item::Unknown(String::from_utf8_lossy(name).into_owned())
+}

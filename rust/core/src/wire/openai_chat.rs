@@ -1,0 +1,483 @@
+//! `OpenAI` chat completions, and what gateways make of them (W1).
+
+use crate::chunk::{About, Arguments, CallDelta, Ident, Index, Op, Span, TextKind};
+use crate::completion::CallKind;
+use crate::json::tape::{Kind, Node, Tape};
+use crate::json::text;
+use crate::quirk::QuirkKind;
+
+use super::{items, members};
+
+/// The members that are kept at the top of a chunk and beside a delta (X2).
+const KEPT: [&str; 8] = [
+    "citations",
+    "search_results",
+    "provider",
+    "native_finish_reason",
+    "content_filter_results",
+    "prompt_filter_results",
+    "system_fingerprint",
+    "service_tier",
+];
+
+/// The members in which reasoning comes, the first one that is not empty counts (X1).
+const REASONING: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
+
+/// Reads payloads into operations.
+pub(crate) struct Reader<'a> {
+    bytes: &'a [u8],
+    tape: &'a Tape,
+    ops: &'a mut Vec<Op>,
+    /// Values that nothing was read from: they may be anything.
+    ignored: &'a mut Vec<u32>,
+    /// A whole message is read (X4): its calls may lack an index, their place in the list stands for it.
+    in_message: bool,
+}
+
+/// Reads the payload `bytes`, an object whose nodes are on `tape`.
+pub(crate) fn read(bytes: &[u8], tape: &Tape, ops: &mut Vec<Op>, ignored: &mut Vec<u32>) {
+    Reader { bytes, tape, ops, ignored, in_message: false }.chunk();
+}
+
+/// Reads a whole message like a delta (X4).
+pub(crate) fn read_message(bytes: &[u8], tape: &Tape, ops: &mut Vec<Op>) {
+    Reader { bytes, tape, ops, ignored: &mut Vec::new(), in_message: true }.delta(0);
+}
+
+impl Reader<'_> {
+    fn chunk(&mut self) {
+        let (mut id, mut model, mut created, mut choices, mut usage, mut groq, mut error) =
+            (None, None, None, None, None, None, None);
+        let mut kept = [None; KEPT.len()];
+        for (name, value) in members(self.bytes, self.tape, 0) {
+            let slot = match &*name {
+                b"id" => &mut id,
+                b"model" => &mut model,
+                b"created" => &mut created,
+                b"choices" => &mut choices,
+                b"usage" => &mut usage,
+                b"x_groq" => &mut groq,
+                b"error" => &mut error,
+                other => match keep(other, &mut kept) {
+                    Some(slot) => slot,
+                    None => {
+                        self.ignored.push(value);
+                        continue;
+                    }
+                },
+            };
+            *slot = Some(value);
+        }
+        if let Some(span) = self.string(id, "id") {
+            self.ops.push(Op::Id(span));
+        }
+        if let Some(span) = self.string(model, "model") {
+            self.ops.push(Op::Model(span));
+        }
+        self.created(created);
+        self.choices(choices);
+        self.kept(&kept);
+        self.usage(usage, groq);
+        self.error(error);
+    }
+
+    fn node(&self, index: Option<u32>) -> Option<&Node> {
+        index.and_then(|index| self.tape.node(index)).filter(|node| node.kind != Kind::Null)
+    }
+
+    fn quirk(&mut self, kind: QuirkKind, detail: &'static str) {
+        self.ops.push(Op::Quirk(kind, detail, About::Choice));
+    }
+
+    fn wrong_type(&mut self, path: &'static str) {
+        self.quirk(QuirkKind::WrongType, path);
+    }
+
+    /// A string that is not empty; another type but null is reported.
+    fn string(&mut self, index: Option<u32>, path: &'static str) -> Option<Span> {
+        let node = self.node(index)?;
+        if node.kind != Kind::String {
+            self.wrong_type(path);
+            return None;
+        }
+        (node.start < node.end).then(|| Span::of(node))
+    }
+
+    fn created(&mut self, index: Option<u32>) {
+        let Some(&node) = self.node(index) else { return };
+        if node.kind != Kind::Number {
+            return self.wrong_type("created");
+        }
+        if !is_zero(self.slice(&node)) {
+            self.ops.push(Op::Created(Span::of(&node)));
+        }
+    }
+
+    fn kept(&mut self, kept: &[Option<u32>; KEPT.len()]) {
+        for (name, index) in KEPT.iter().zip(kept) {
+            if let Some(node) = self.node(*index) {
+                self.ops.push(Op::Keep(name, Span::source(node)));
+            }
+        }
+    }
+
+    fn choices(&mut self, index: Option<u32>) {
+        let Some(node) = self.node(index) else { return };
+        if node.kind != Kind::Array {
+            return self.wrong_type("choices");
+        }
+        for choice in items(self.tape, index.unwrap_or_default()) {
+            match self.tape.node(choice).map(|node| node.kind) {
+                Some(Kind::Object) => self.choice(choice),
+                Some(Kind::Null) | None => {}
+                Some(_) => self.wrong_type("choices[]"),
+            }
+        }
+    }
+
+    fn choice(&mut self, choice: u32) {
+        let (mut index, mut delta, mut finish, mut logprobs, mut message, mut text) =
+            (None, None, None, None, None, None);
+        let mut kept = [None; KEPT.len()];
+        for (name, value) in members(self.bytes, self.tape, choice) {
+            let slot = match &*name {
+                b"index" => &mut index,
+                b"delta" => &mut delta,
+                b"finish_reason" => &mut finish,
+                b"logprobs" => &mut logprobs,
+                b"message" => &mut message,
+                b"text" => &mut text,
+                other => match keep(other, &mut kept) {
+                    Some(slot) => slot,
+                    None => {
+                        self.ignored.push(value);
+                        continue;
+                    }
+                },
+            };
+            *slot = Some(value);
+        }
+        let index = match self.index(index, "choices[].index") {
+            Index::Given(index) => index,
+            Index::At(span) => {
+                integer(self.bytes.get(span.start as usize..span.end as usize).unwrap_or_default()).unwrap_or(0)
+            }
+            Index::Missing => 0,
+        };
+        self.ops.push(Op::Choice(index));
+        self.kept(&kept);
+        match self.node(delta).map(|node| node.kind) {
+            Some(kind) => {
+                self.ignored.extend(text);
+                if kind == Kind::Object {
+                    self.delta(delta.unwrap_or_default());
+                } else {
+                    self.wrong_type("choices[].delta");
+                }
+            }
+            None => {
+                if let Some(span) = self.string(text, "choices[].text") {
+                    self.ops.push(Op::Text(TextKind::Content, span, "text"));
+                }
+            }
+        }
+        self.object(message, "choices[].message", Op::Message);
+        self.object(logprobs, "choices[].logprobs", Op::Logprobs);
+        if let Some(span) = self.string(finish, "choices[].finish_reason") {
+            self.ops.push(Op::Finish(span));
+        }
+    }
+
+    /// An object, handed on as its source; another type but null is reported.
+    fn object(&mut self, index: Option<u32>, path: &'static str, op: impl FnOnce(Span) -> Op) {
+        match self.node(index) {
+            Some(node) if node.kind == Kind::Object => self.ops.push(op(Span::source(node))),
+            Some(_) => self.wrong_type(path),
+            None => {}
+        }
+    }
+
+    fn delta(&mut self, delta: u32) {
+        let (mut content, mut refusal, mut calls, mut legacy, mut details) = (None, None, None, None, None);
+        let mut reasoning = [None; REASONING.len()];
+        let mut extras = Vec::new();
+        for (name, value) in members(self.bytes, self.tape, delta) {
+            let slot = match &*name {
+                b"content" => &mut content,
+                b"refusal" => &mut refusal,
+                b"tool_calls" => &mut calls,
+                b"function_call" => &mut legacy,
+                b"reasoning_details" => &mut details,
+                b"reasoning_content" => &mut reasoning[0],
+                b"reasoning" => &mut reasoning[1],
+                b"reasoning_text" => &mut reasoning[2],
+                b"role" => {
+                    self.ignored.push(value);
+                    continue;
+                }
+                _ => {
+                    extras.push(value);
+                    continue;
+                }
+            };
+            *slot = Some(value);
+        }
+        self.reasoning(&reasoning, details);
+        match self.node(content).map(|node| (node.kind, Span::source(node))) {
+            Some((Kind::Array, span)) => self.ops.push(Op::Parts(span)),
+            _ => {
+                if let Some(span) = self.string(content, "choices[].delta.content") {
+                    self.ops.push(Op::Text(TextKind::Content, span, "content"));
+                }
+            }
+        }
+        if let Some(span) = self.string(refusal, "choices[].delta.refusal") {
+            self.ops.push(Op::Text(TextKind::Refusal, span, "refusal"));
+        }
+        self.calls(calls);
+        self.legacy(legacy);
+        self.extras(&extras, Op::DeltaExtra);
+    }
+
+    fn reasoning(&mut self, members: &[Option<u32>; REASONING.len()], details: Option<u32>) {
+        let mut found = false;
+        for (member, index) in REASONING.into_iter().zip(members) {
+            if let Some(span) = self.string(*index, "choices[].delta.reasoning") {
+                if found {
+                    self.ignored.extend(*index);
+                } else {
+                    self.ops.push(Op::Text(TextKind::Reasoning, span, member));
+                }
+                found = true;
+            }
+        }
+        match self.node(details) {
+            Some(node) if node.kind == Kind::Array => self.ops.push(Op::Details(Span::source(node), !found)),
+            Some(_) => self.wrong_type("choices[].delta.reasoning_details"),
+            None => {}
+        }
+    }
+
+    fn calls(&mut self, index: Option<u32>) {
+        let Some(node) = self.node(index) else { return };
+        if node.kind != Kind::Array {
+            return self.wrong_type("choices[].delta.tool_calls");
+        }
+        for (place, entry) in items(self.tape, index.unwrap_or_default()).enumerate() {
+            match self.tape.node(entry).map(|node| node.kind) {
+                Some(Kind::Object) => self.entry(entry, place),
+                Some(Kind::Null) | None => {}
+                Some(_) => self.wrong_type("choices[].delta.tool_calls[]"),
+            }
+        }
+    }
+
+    fn entry(&mut self, entry: u32, place: usize) {
+        let (mut index, mut id, mut kind, mut function, mut custom) = (None, None, None, None, None);
+        let mut extras = Vec::new();
+        for (name, value) in members(self.bytes, self.tape, entry) {
+            match &*name {
+                b"index" => index = Some(value),
+                b"id" => id = Some(value),
+                b"type" => kind = Some(value),
+                b"function" => function = Some(value),
+                b"custom" => custom = Some(value),
+                _ => extras.push(value),
+            }
+        }
+        let first = self.ops.len();
+        let index = match self.index(index, "choices[].delta.tool_calls[].index") {
+            Index::Missing if self.in_message => i64::try_from(place).map_or(Index::Missing, Index::Given),
+            index => index,
+        };
+        let id = self.ident(id);
+        let is_custom = self.is_custom(kind, function, custom);
+        let (kind, name, arguments) = if is_custom {
+            let (name, input) = self.named(custom, b"input", "choices[].delta.tool_calls[].custom");
+            (CallKind::Custom, name, input)
+        } else {
+            let (name, arguments) = self.named(function, b"arguments", "choices[].delta.tool_calls[].function");
+            (CallKind::Function, name, arguments)
+        };
+        self.call(first, CallDelta { index, id, name, arguments, kind });
+        self.extras(&extras, Op::CallExtra);
+    }
+
+    /// A call, before what reading its entry reported since `first`, so that the report knows the call.
+    fn call(&mut self, first: usize, call: CallDelta) {
+        self.ops.push(Op::Call(call));
+        for op in self.ops.get_mut(first..).unwrap_or_default() {
+            if let Op::Quirk(_, _, about) = op {
+                *about = About::Call;
+            }
+        }
+        self.ops.get_mut(first..).unwrap_or_default().rotate_right(1);
+    }
+
+    /// Whether an entry is of a custom tool (X3): it says so, or it has a custom part that is not empty and no function.
+    fn is_custom(&mut self, kind: Option<u32>, function: Option<u32>, custom: Option<u32>) -> bool {
+        let says = self.string(kind, "choices[].delta.tool_calls[].type").is_some_and(|span| {
+            let raw = self.bytes.get(span.start as usize..span.end as usize).unwrap_or_default();
+            text::decode(raw, span.flags, &mut 0) == "custom"
+        });
+        let filled = |index: Option<u32>| {
+            let node = self.node(index).filter(|node| node.kind == Kind::Object);
+            node.is_some_and(|node| node.next > index.unwrap_or_default() + 1)
+        };
+        (says || filled(custom)) && !filled(function) || (says && filled(custom))
+    }
+
+    /// The name and the arguments in the object of a function or a custom tool.
+    fn named(&mut self, index: Option<u32>, member: &[u8], path: &'static str) -> (Ident, Arguments) {
+        match self.node(index).map(|node| node.kind) {
+            None => return (Ident::Absent, Arguments::Absent),
+            Some(Kind::Object) => {}
+            Some(_) => {
+                self.wrong_type(path);
+                return (Ident::Absent, Arguments::Absent);
+            }
+        }
+        let (mut name, mut arguments) = (None, None);
+        for (key, value) in members(self.bytes, self.tape, index.unwrap_or_default()) {
+            if &*key == b"name" {
+                name = Some(value);
+            } else if &*key == member {
+                arguments = Some(value);
+            } else {
+                self.ignored.push(value);
+            }
+        }
+        let arguments = match self.node(arguments) {
+            None => Arguments::Absent,
+            Some(node) if node.kind == Kind::String => Arguments::Text(Span::of(node)),
+            Some(node) => Arguments::Source(Span::source(node)),
+        };
+        (self.ident(name), arguments)
+    }
+
+    /// The `function_call` of old (X3); an empty one is nothing.
+    fn legacy(&mut self, index: Option<u32>) {
+        let first = self.ops.len();
+        let (name, arguments) = self.named(index, b"arguments", "choices[].delta.function_call");
+        let node = self.node(index).filter(|node| node.kind == Kind::Object);
+        if node.is_some_and(|node| node.next > index.unwrap_or_default() + 1) {
+            let kind = CallKind::LegacyFunction;
+            self.call(first, CallDelta { index: Index::Missing, id: Ident::Absent, name, arguments, kind });
+        }
+    }
+
+    fn ident(&self, index: Option<u32>) -> Ident {
+        match index.and_then(|index| self.tape.node(index)) {
+            None => Ident::Absent,
+            Some(node) => match node.kind {
+                Kind::Null => Ident::Null,
+                Kind::String if node.start == node.end => Ident::Empty,
+                Kind::String => Ident::Given(Span::of(node)),
+                _ => Ident::WrongType,
+            },
+        }
+    }
+
+    /// An index as it can be used (I2).
+    fn index(&mut self, index: Option<u32>, path: &'static str) -> Index {
+        let Some(&node) = self.node(index) else {
+            return Index::Missing;
+        };
+        let digits = match node.kind {
+            Kind::Number => integer(self.slice(&node)),
+            Kind::String => integer(text::decode(self.slice(&node), node.flags, &mut 0).as_bytes()),
+            _ => None,
+        };
+        match digits {
+            Some(index) => {
+                if node.kind == Kind::Number {
+                    return Index::At(Span::of(&node));
+                }
+                self.quirk(QuirkKind::IndexType, path);
+                Index::Given(index)
+            }
+            None => {
+                self.wrong_type(path);
+                Index::Missing
+            }
+        }
+    }
+
+    /// Unknown members whose values say something: `values` are the indices of the values, their names stand before them.
+    fn extras(&mut self, values: &[u32], op: impl Fn(Span, Span) -> Op) {
+        for &value in values {
+            if let (Some(name), Some(node)) = (self.tape.node(value - 1), self.node(Some(value))) {
+                self.ops.push(op(Span::of(name), Span::source(node)));
+            }
+        }
+    }
+
+    fn usage(&mut self, usage: Option<u32>, groq: Option<u32>) {
+        self.usage_object(usage, "usage", false);
+        if self.node(groq).is_some_and(|node| node.kind == Kind::Object) {
+            let inner = members(self.bytes, self.tape, groq.unwrap_or_default())
+                .filter(|(name, _)| &**name == b"usage")
+                .last()
+                .map(|(_, value)| value);
+            self.usage_object(inner, "x_groq.usage", true);
+        }
+    }
+
+    /// A usage object that is not empty (U1).
+    fn usage_object(&mut self, index: Option<u32>, path: &'static str, aside: bool) {
+        match self.node(index) {
+            Some(node) if node.kind == Kind::Object => {
+                if node.next > index.unwrap_or_default() + 1 {
+                    self.ops.push(Op::Usage(Span::source(node), aside));
+                }
+            }
+            Some(_) => self.wrong_type(path),
+            None => {}
+        }
+    }
+
+    /// An `error` that is a non-empty object or string (E6).
+    fn error(&mut self, index: Option<u32>) {
+        let Some(node) = self.node(index) else { return };
+        let says = match node.kind {
+            Kind::Object => node.next > index.unwrap_or_default() + 1,
+            Kind::String => node.start < node.end,
+            _ => return self.wrong_type("error"),
+        };
+        if says {
+            self.ops.push(Op::Error(Span::source(node)));
+        }
+    }
+
+    fn slice(&self, node: &Node) -> &[u8] {
+        self.bytes.get(node.start as usize..node.end as usize).unwrap_or_default()
+    }
+}
+
+/// The slot of a kept member.
+fn keep<'a>(name: &[u8], kept: &'a mut [Option<u32>; KEPT.len()]) -> Option<&'a mut Option<u32>> {
+    KEPT.iter().position(|kept| kept.as_bytes() == name).and_then(|place| kept.get_mut(place))
+}
+
+/// The integer `-?[0-9]+` of 64 bits that `digits` is.
+#[inline]
+pub(crate) fn integer(digits: &[u8]) -> Option<i64> {
+    if let [digit @ b'0'..=b'9'] = digits {
+        return Some(i64::from(digit - b'0'));
+    }
+    long_integer(digits)
+}
+
+fn long_integer(digits: &[u8]) -> Option<i64> {
+    let unsigned = digits.strip_prefix(b"-").unwrap_or(digits);
+    if unsigned.is_empty() || !unsigned.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+/// Whether a number is zero.
+pub(crate) fn is_zero(number: &[u8]) -> bool {
+    let digits = number.iter().take_while(|&&byte| !matches!(byte, b'e' | b'E'));
+    digits.copied().all(|byte| matches!(byte, b'0' | b'.' | b'-'))
+}

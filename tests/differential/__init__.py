@@ -1,0 +1,1 @@
+"""Native against reference over generated and mutated streams: `python -m tests.differential --help`."""

@@ -1,0 +1,248 @@
+"""The values that generated streams are made of: few, so that identities collide, and odd ones among them."""
+
+from __future__ import annotations
+
+from tests.differential.text import Raw
+
+INDEXES = (
+    0,
+    0,
+    0,
+    1,
+    1,
+    2,
+    -1,
+    "0",
+    "1",
+    "01",
+    "x",
+    None,
+    1.5,
+    True,
+    2**63,
+    2**63 - 1,
+    Raw("0.0"),
+    Raw("1e0"),
+    Raw("-0"),
+    [],
+)
+IDS = (
+    "c1",
+    "c1",
+    "c2",
+    "c3",
+    "call-0",
+    "call-1",
+    "call-1-2",
+    "",
+    None,
+    5,
+    " ",
+    Raw('"\\ud83d"'),
+    "\0",
+    ["c1"],
+)
+NAMES = ("f", "f", "g", "h", "", None, 7, "f g")
+FRAGMENTS = (
+    *(
+        "{",
+        "}",
+        "{}",
+        '{"a"',
+        ":1",
+        '{"a":1}',
+        '{"a":1}',
+        "",
+        "",
+        " ",
+        " {}",
+        '"',
+        "[",
+        "]",
+        "[1]",
+        "12",
+        "nul",
+        "null",
+    ),
+    *(
+        "x",
+        '{"a":"',
+        "\\",
+        "\\u00",
+        '\\"',
+        '"}',
+        "{{",
+        '{"b":{"a":1}}',
+        "\n",
+        "\ufeff",
+        "é",
+        "😀",
+        "1e999}",
+        "\\ud83d",
+        ",",
+    ),
+)
+ODD_ARGUMENTS = (
+    *(
+        None,
+        {},
+        {"a": 1},
+        [],
+        [1, "x"],
+        12,
+        True,
+        False,
+        1.5,
+        Raw('{ "a" : 1.0e5 , "a":"\\u0041" }'),
+        Raw('"\\ud83d"'),
+    ),
+    *(Raw('"\\ude00"'), Raw('"{\\"a\\":\\"\\ud83d"'), Raw('"\\ude00\\"}"'), Raw("-0.0"), Raw("[ ]")),
+)
+TEXTS = (
+    *(
+        "a",
+        "a",
+        "b ",
+        "",
+        "",
+        None,
+        "é",
+        "😀",
+        "\n",
+        "\0",
+        5,
+        {},
+        Raw('"\\ud83d"'),
+        Raw('"\\ude00"'),
+        Raw('"x\\ud83d"'),
+    ),
+    *(
+        Raw('"\\ud83d\\ude00"'),
+        [],
+        [{"type": "text", "text": "p"}],
+        [{"type": "thinking", "thinking": [{"type": "text", "text": "t"}]}],
+    ),
+    *([{"type": "reasoning", "text": "q"}, {"type": "image_url"}, None, 5], "data: x", "[DONE]", "\u2028"),
+)
+REASONS = (
+    "stop",
+    "stop",
+    "tool_calls",
+    "tool_calls",
+    "length",
+    "LENGTH",
+    "content_filter",
+    "",
+    None,
+    5,
+    "error",
+    "x",
+)
+ROLES = ("assistant", "", None, 5)
+DETAILS = (
+    *(
+        [{"type": "reasoning.text", "text": "t", "index": 0}],
+        [{"text": "u", "index": 0, "signature": "S"}],
+        [],
+        None,
+        "x",
+    ),
+    *(
+        [{"data": "d", "index": 1}, {"summary": "s", "index": "1"}],
+        [{"text": 5}, 7, {"index": None, "text": "v", "x": None}],
+    ),
+    *([{"summary": "s1", "index": 0, "id": None}, {"summary": "s2", "index": 0, "id": "i"}], [{"type": "a"}]),
+)
+LOGPROBS = (
+    {"content": [{"token": "a"}]},
+    {"content": None, "refusal": [1]},
+    None,
+    [],
+    {"x": 1},
+    {"content": [{"token": "b"}], "x": [2]},
+)
+USAGES = (
+    {"total_tokens": 1},
+    {"total_tokens": 2, "x": {"y": None}},
+    {},
+    None,
+    5,
+    {"n": 10**30, "f": 0.1, "e": 1e300, "z": -0.0},
+    [1],
+)
+ERRORS = (
+    *(
+        {"message": "m"},
+        {"message": "m", "code": 502, "type": "t"},
+        {"code": "502", "status_code": 400},
+        "boom",
+        "",
+        {},
+        None,
+    ),
+    *(
+        5,
+        {"message": 5, "status": 503},
+        {"status_code": "x", "code": 1.5},
+        {"message": None, "type": None},
+        {"code": True},
+    ),
+)
+EXTRAS = (
+    *(
+        ("x", 1),
+        ("x", {"y": [1]}),
+        ("annotations", [{"a": 1}]),
+        ("annotations", [2]),
+        ("annotations", None),
+        ("x", None),
+    ),
+    *(
+        ("audio", {"id": "a", "data": "AA"}),
+        ("audio", {"data": "BB", "transcript": "t"}),
+        ("audio", None),
+        ("images", [{"u": 1}]),
+    ),
+    *(
+        ("x", [1]),
+        ("y", Raw("1e400")),
+        ("y", Raw('"\\ud83d"')),
+        ("x", "s"),
+        ("audio", {"data": 5, "transcript": "u"}),
+        ("z", {}),
+    ),
+)
+TOP = (
+    *(
+        ("id", "r1"),
+        ("id", "r2"),
+        ("id", ""),
+        ("id", None),
+        ("id", 5),
+        ("model", "m1"),
+        ("model", ""),
+        ("created", 5),
+        ("created", 0),
+    ),
+    *(
+        ("created", "x"),
+        ("created", 1.5),
+        ("created", 10**30),
+        ("object", "chat.completion.chunk"),
+        ("system_fingerprint", "fp"),
+    ),
+    *(
+        ("citations", ["u"]),
+        ("provider", "P"),
+        ("service_tier", None),
+        ("x", [[[[]]]]),
+        ("type", "message_start"),
+        ("type", "ping"),
+    ),
+    *(
+        ("x_groq", {"usage": {"total_tokens": 9}}),
+        ("x_groq", {"id": "x"}),
+        ("x_groq", None),
+        ("prompt_filter_results", []),
+    ),
+)

@@ -1,0 +1,99 @@
+"""The public decoder is the WHATWG text and nothing else: `sse.json` and `sse_huge.json`, at every cut."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.support import VECTORS, cuts, even_sizes, pieces
+
+CASES = {case["name"]: case for case in json.loads((VECTORS / "sse.json").read_bytes())["cases"]}
+HUGE = {case["name"]: case for case in json.loads((VECTORS / "sse_huge.json").read_bytes())}
+
+
+def decode(engine: Any, chunks: Iterable[bytes]) -> tuple[list[Any], Any]:
+    decoder = engine.SSEDecoder()
+    events = [event for chunk in chunks for event in decoder.feed(chunk)]
+    assert decoder.close() == []
+    return events, decoder
+
+
+def as_given(event: Any, wanted: dict[str, Any]) -> dict[str, Any]:
+    """The members of the case; an event without a `retry` line has None there."""
+    found = {"event": event.event, "data": event.data, "id": event.id}
+    if "retry" in wanted:
+        return {**found, "retry": event.retry}
+    assert event.retry is None
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_case(engine: Any, name: str) -> None:
+    case = CASES[name]
+    body = base64.b64decode(case["input_b64"])
+    for cut, chunks in cuts(body, name):
+        events, decoder = decode(engine, chunks)
+        assert len(events) == len(case["events"]), cut
+        found = [as_given(event, wanted) for event, wanted in zip(events, case["events"], strict=True)]
+        assert found == case["events"], cut
+        assert decoder.last_event_id == case["final_last_event_id"], cut
+        assert decoder.retry == case["final_retry"], cut
+
+
+def huge_body(case: dict[str, Any]) -> bytes:
+    prefix, unit, suffix = (base64.b64decode(case[name]) for name in ("prefix_b64", "unit_b64", "suffix_b64"))
+    return prefix + unit * case["count"] + suffix
+
+
+def lines_of(events: list[Any]) -> Iterator[bytes]:
+    for event in events:
+        yield json.dumps([event.event, event.data, event.id], separators=(",", ":")).encode() + b"\n"
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_huge_case(engine: Any, name: str) -> None:
+    case = HUGE[name]
+    body = huge_body(case)
+    assert len(body) == case["bytes"]
+    for size in (len(body), 1024, 1000):
+        events, _ = decode(engine, pieces(body, even_sizes(size)))
+        assert len(events) == case["events"]
+        assert sum(len(event.data) for event in events) == case["data_chars"]
+        assert hashlib.sha256(b"".join(lines_of(events))).hexdigest() == case["sha256_of_event_lines"]
+
+
+def test_comments_are_counted(engine: Any) -> None:
+    body = b": a\n:\ndata: x\n:b\r\n: cut"
+    for size in (1, 2, 100):
+        events, decoder = decode(engine, pieces(body, even_sizes(size)))
+        assert events == []
+        assert decoder.comments == 3
+        assert bytes(decoder.tail).startswith(b"data: x\n")
+
+
+def test_tail_is_what_was_not_dispatched(engine: Any) -> None:
+    decoder = engine.SSEDecoder()
+    assert [event.data for event in decoder.feed(b"data: a\n\ndata: b\nda")] == ["a"]
+    assert bytes(decoder.tail) == b"data: b\nda"
+    assert [event.data for event in decoder.feed(b"ta: c\n\n")] == ["b\nc"]
+    assert bytes(decoder.tail) == b""
+    assert decoder.close() == []
+
+
+def test_event_is_a_value(engine: Any) -> None:
+    (event,) = engine.SSEDecoder().feed(b"event: e\nid: 1\nretry: 5\ndata: x\n\n")
+    assert (event.event, event.data, event.id, event.retry) == ("e", "x", "1", 5)
+    (again,) = engine.SSEDecoder().feed(b"event: e\r\nid: 1\r\nretry: 5\r\ndata: x\r\n\r\n")
+    assert event == again
+    with pytest.raises((AttributeError, TypeError)):
+        event.data = "y"
+
+
+def test_decoder_state(engine: Any) -> None:
+    decoder = engine.SSEDecoder()
+    assert (decoder.last_event_id, decoder.retry, decoder.comments, bytes(decoder.tail)) == ("", None, 0, b"")
