@@ -7,12 +7,14 @@ import asyncio
 import hashlib
 import json
 import re
+import threading
 from typing import Any
 
 import pytest
 
 import deltafold
 from deltafold.journal import AsyncJournal, FileStore, Journal, Refused, load
+from deltafold.journal.stores import files
 from tests.cli import streams
 from tests.journal import forge
 from tests.journal.test_resume import accepted_everywhere
@@ -387,9 +389,23 @@ def test_the_async_form(tmp_path, sync):
         accepted_everywhere(load(tmp_path, f"s{number}"))
 
 
-def test_a_task_that_is_cancelled_in_a_call(tmp_path):
+@pytest.mark.parametrize("sync", ["always", "group"])
+@pytest.mark.parametrize("moment", ["entering", "body", "result"])
+def test_a_task_that_is_cancelled_in_a_call(tmp_path, sync, moment, monkeypatch):
+    """Whenever it comes, the call has its one result, and the turn can go on."""
+    reached = threading.Event()
+    go_on = threading.Event()
+    write_all = files.write_all
+
+    def slow_write(descriptor, data):
+        write_all(descriptor, data)
+        wanted = {"entering": b'"tool/call"', "result": b'"tool/result"'}.get(moment)
+        if wanted is not None and wanted in bytes(data):
+            reached.set()
+            go_on.wait(1 if sync == "always" else 0)
+
     async def main() -> None:
-        async with AsyncJournal.open(tmp_path, "s", create=True) as journal:
+        async with AsyncJournal.open(tmp_path, "s", create=True, sync=sync) as journal:
             turn = await journal.turn(user="x")
 
             async def chunks():
@@ -397,20 +413,31 @@ def test_a_task_that_is_cancelled_in_a_call(tmp_path):
 
             async for _ in turn.stream(chunks()):
                 pass
+            monkeypatch.setattr(files, "write_all", slow_write)
 
             async def work() -> None:
-                async with turn.running(turn.executable_calls[0]):
+                async with turn.running(turn.executable_calls[0]) as run:
+                    if moment == "result":
+                        await run.result("done")
+                    reached.set()
                     await asyncio.sleep(60)
 
             task = asyncio.create_task(work())
-            while not records(tmp_path, "tool/call"):
-                await asyncio.sleep(0.001)
+            await asyncio.to_thread(reached.wait)
             task.cancel()
+            await asyncio.sleep(0)
+            go_on.set()
             with pytest.raises(asyncio.CancelledError):
                 await task
+            await turn.end()
 
     asyncio.run(main())
-    assert records(tmp_path, "tool/result")[0]["error"] == "outcome-unknown"
+    (result,) = records(tmp_path, "tool/result")
+    expected = {"entering": {"not-started"}, "body": {"outcome-unknown"}, "result": {None}}[moment]
+    if sync == "group":
+        expected |= {"outcome-unknown"} if moment == "entering" else set()
+    assert result.get("error") in expected
+    accepted_everywhere(load(tmp_path, "s"))
 
 
 def test_the_async_form_by_await(tmp_path):

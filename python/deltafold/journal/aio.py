@@ -29,7 +29,20 @@ if TYPE_CHECKING:
 
 
 async def put(writer: Writer, entries: Sequence[Entry], *, stream: str | None = None) -> int:
-    """Put records and return the first's seq once they are durable, without holding up the loop."""
+    """Put records and return the first's seq once they are durable, without holding up the loop.
+
+    Records that are on their way when the task is cancelled are waited for, so that what is known of them is
+    true; then the task is cancelled.
+    """
+    writing = asyncio.ensure_future(_put(writer, entries, stream))
+    try:
+        return await asyncio.shield(writing)
+    except asyncio.CancelledError:
+        await asyncio.wait([writing])
+        raise
+
+
+async def _put(writer: Writer, entries: Sequence[Entry], stream: str | None) -> int:
     if not writer.log.inline:
         events = await asyncio.to_thread(writer.append, entries, stream=stream)
         return int(events[0].seq)
@@ -304,26 +317,30 @@ class AsyncRun:
         self._state = state
         self.call = call
         self.exception: BaseException | None = None
-        self._done = False
 
     async def __aenter__(self) -> Self:
-        """Record `tool/call`."""
+        """Record `tool/call`; when the task is cancelled meanwhile, also that the body did not begin."""
         self.call, entry = self._state.start(self.call)
-        await put(self._state.writer, [entry])
+        try:
+            await put(self._state.writer, [entry])
+        except asyncio.CancelledError:
+            if self._state.waits_for_result(self.call):
+                text, error = closers.TEXTS[closers.NOT_STARTED], closers.NOT_STARTED
+                await self.result(text, error=error)
+            raise
         return self
 
     async def result(self, value: Any, *, is_error: bool = False, error: str | None = None) -> None:  # noqa: ANN401
         """Record the call's one result."""
         entries = self._state.result(self.call, result_content(value), error=error, is_error=is_error)
         await put(self._state.writer, entries)
-        self._done = True
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
         """Record what became of it when the body gave no result."""
         self.exception = error
-        if self._done or self._state.writer.dead:
+        if not self._state.waits_for_result(self.call):
             return False
         content, name = outcome_of(error)
         await self.result(content, error=name)

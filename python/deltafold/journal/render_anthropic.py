@@ -73,7 +73,14 @@ def _assistant_blocks(message: dict[str, Any], names: Names) -> list[dict[str, A
     own = own_form(message, "anthropic-messages", calls)
     if own is None:
         return [*map(_text, texts_of(message.get("content"))), *calls]
-    return [block for block in own if block.get("type") != "text" or texts_of([block])]
+    return [block for block in own if _may_be_sent(block)]
+
+
+def _may_be_sent(block: dict[str, Any]) -> bool:
+    """Whether the wire takes a block back: blank text and unsigned thinking it refuses."""
+    if block.get("type") == "text":
+        return bool(texts_of([block]))
+    return block.get("type") != "thinking" or bool(block.get("signature"))
 
 
 def _tool_use(entry: dict[str, Any], names: Names) -> dict[str, Any]:

@@ -6,9 +6,13 @@ item is followed by the item that it led to.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from deltafold.journal.render_parts import EMPTY, Names, fit_name, image_url_of, own_form, texts_of
+
+_CLIENT_CALLS: Final = frozenset({"apply_patch_call", "computer_call", "local_shell_call", "shell_call"})
+"""Calls of built-in tools that the client runs. Their outputs are no records of a journal, so they are sent
+back only where the stream itself held the output."""
 
 
 def items(recorded: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -51,11 +55,25 @@ def _assistant_items(message: dict[str, Any], names: Names) -> list[dict[str, An
         said = [{"type": "output_text", "text": text} for text in texts_of(message.get("content"))]
         said_items = [{"type": "message", "role": "assistant", "content": said}] if said else []
         return [*said_items, *calls]
-    while (
-        own and own[-1].get("type") == "reasoning"
-    ):  # it led to a call that was never named, so it leads nowhere
-        own.pop()
-    return own
+    return _led_somewhere([item for item in own if _may_be_sent(item, own)])
+
+
+def _may_be_sent(item: dict[str, Any], items: list[dict[str, Any]]) -> bool:
+    """Whether the wire takes an item back: a message says something, and a call of a tool has its output."""
+    kind = item.get("type")
+    if kind == "message":
+        return bool(item.get("content"))
+    if kind not in _CLIENT_CALLS:
+        return True
+    call_id = item.get("call_id")
+    return any(other.get("type") == f"{kind}_output" and other.get("call_id") == call_id for other in items)
+
+
+def _led_somewhere(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Leave out reasoning that nothing follows: what it led to was left out, or never came."""
+    while items and items[-1].get("type") == "reasoning":
+        items.pop()
+    return items
 
 
 def _call(entry: dict[str, Any], names: Names) -> dict[str, Any]:

@@ -157,6 +157,11 @@ class TurnState:
         self._started.add(own.position)
         return own, assistant.call_entry(own)
 
+    def waits_for_result(self, call: ToolCall) -> bool:
+        """Whether a started call has no result yet, and can still be given one."""
+        known = self.writer.state.calls.get(call.id)
+        return known is not None and known.started and not known.answered and not self.writer.dead
+
     def result(self, call: ToolCall, content: Content, *, error: str | None, is_error: bool) -> list[Entry]:
         """Return the records of a call's result; behind the last one, the note about calls without a name."""
         entries = [assistant.result_entry(call.id, content, error=error, is_error=is_error)]
@@ -346,7 +351,6 @@ class Run:
         self._state = state
         self.call = call
         self.exception: BaseException | None = None
-        self._done = False
 
     def __enter__(self) -> Self:
         """Record `tool/call`."""
@@ -358,14 +362,13 @@ class Run:
         """Record the call's one result: text, a list of content parts, or any value that JSON can hold."""
         entries = self._state.result(self.call, result_content(value), error=error, is_error=is_error)
         self._state.writer.append(entries)
-        self._done = True
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
         """Record what became of it when the body gave no result."""
         self.exception = error
-        if self._done or self._state.writer.dead:
+        if not self._state.waits_for_result(self.call):
             return False
         content, name = outcome_of(error)
         self.result(content, error=name)

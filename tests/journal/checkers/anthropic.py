@@ -10,14 +10,9 @@ from tests.journal.checkers import require
 ID = re.compile(r"[a-zA-Z0-9_-]+")
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 USER_BLOCKS = {"text", "image", "document", "tool_result", "search_result"}
-ASSISTANT_BLOCKS = {
-    "text",
-    "thinking",
-    "redacted_thinking",
-    "tool_use",
-    "server_tool_use",
-    "web_search_tool_result",
-}
+ASSISTANT_BLOCKS = re.compile(
+    "text|thinking|redacted_thinking|tool_use|server_tool_use|mcp_tool_use|compaction|container_upload|.*_tool_result"
+)
 
 
 def check(messages: list[dict[str, Any]]) -> None:
@@ -60,7 +55,7 @@ def _user(blocks: list[dict[str, Any]], waiting: list[str], where: str) -> None:
 def _assistant(blocks: list[dict[str, Any]], seen: set[str], where: str) -> list[str]:
     waiting: list[str] = []
     for block in blocks:
-        require(block.get("type") in ASSISTANT_BLOCKS, f"{where}: block {block!r}")
+        require(ASSISTANT_BLOCKS.fullmatch(str(block.get("type"))), f"{where}: block {block!r}")
         _text(block, where)
         if block["type"] == "thinking":
             require(

@@ -9,7 +9,29 @@ from tests.journal.checkers import require, strict_object
 
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 MAX_ID = 64
-OUTPUT_OF = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
+OUTPUT_OF = {
+    name: f"{name}_output"
+    for name in (
+        "function_call",
+        "custom_tool_call",
+        "apply_patch_call",
+        "computer_call",
+        "local_shell_call",
+        "shell_call",
+    )
+}
+HOSTED = {
+    "web_search_call",
+    "file_search_call",
+    "code_interpreter_call",
+    "image_generation_call",
+    "mcp_list_tools",
+    "mcp_call",
+    "mcp_approval_request",
+    "tool_search_call",
+    "tool_search_output",
+    "compaction",
+}
 
 
 def check(items: list[dict[str, Any]]) -> None:
@@ -35,12 +57,12 @@ def check(items: list[dict[str, Any]]) -> None:
             answered.add(item["call_id"])
         elif kind == "reasoning":
             following = items[position + 1].get("type") if position + 1 < len(items) else None
-            ours = following in {"reasoning", *OUTPUT_OF} or (
+            ours = following in {"reasoning", *OUTPUT_OF, *HOSTED} or (
                 following == "message" and items[position + 1].get("role") == "assistant"
             )
             require(ours, f"{where}: a reasoning item without the item that it led to")
         else:
-            require(kind in {"web_search_call", "item_reference"}, f"{where}: type {kind!r}")
+            require(kind in HOSTED, f"{where}: type {kind!r}")
     require(answered == set(calls), f"calls without output: {sorted(set(calls) - answered)}")
 
 
@@ -57,6 +79,8 @@ def _message(item: dict[str, Any], where: str) -> None:
 
 def _call(item: dict[str, Any], where: str) -> None:
     require(isinstance(item.get("call_id"), str) and 0 < len(item["call_id"]) <= MAX_ID, f"{where}: call_id")
+    if item["type"] not in {"function_call", "custom_tool_call"}:
+        return
     require(isinstance(item.get("name"), str) and NAME.fullmatch(item["name"]), f"{where}: name")
     if item["type"] == "function_call":
         strict_object(item.get("arguments"), where)
