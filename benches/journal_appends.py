@@ -89,9 +89,8 @@ def main() -> None:
     base = statistics.median(rates["always, in turn"])
     for name, measured in rates.items():
         middle = statistics.median(measured)
-        print(
-            f"{name:18} {middle:9.0f} appends/s  {middle / base:5.1f} x   ({min(measured):.0f} to {max(measured):.0f})"
-        )
+        spread = f"({min(measured):.0f} to {max(measured):.0f})"
+        print(f"{name:18} {middle:9.0f} appends/s  {middle / base:5.1f} x   {spread}")
     print(
         f"group commit: {shared.batches} batches, {shared.synced_systems} syncs of the file system, "
         f"{shared.synced_files} of single files"

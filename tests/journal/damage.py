@@ -145,7 +145,7 @@ CASES = {
             SAYS,
             end(),
         ],
-        "empty-id result-without-call call-not-in-message second-result call-without-result mismatched-source",
+        "empty-id result-without-call call-not-in-message second-result",
         [
             turn(),
             user(),

@@ -104,7 +104,7 @@ class Server:
     def kill(self) -> None:
         """End every process of the server at once, as a power cut of its machine would."""
         assert self._process is not None
-        for name in os.listdir("/proc"):
+        for name in os.listdir("/proc"):  # noqa: PTH208
             with contextlib.suppress(OSError, ValueError, IndexError):
                 stat = Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()
                 if int(stat[1]) == self._process.pid:

@@ -11,6 +11,7 @@ import tracemalloc
 
 import pytest
 
+import deltafold
 from deltafold.cli import main
 from deltafold.journal import FileStore, Journal, Refused
 from deltafold.journal.check import check
@@ -209,8 +210,9 @@ def test_replay_notices(tmp_path, capsys, damage):
 
 def test_an_unused_raw_stream_is_named(tmp_path, capsys):
     with Journal.open(FileStore(tmp_path, sync="os"), "s", create=True) as journal:
-        with pytest.raises(ValueError):
-            list(journal.turn(user="x").stream([b"data: {nonsense\n\n"], wire="openai-chat"))
+        turn = journal.turn(user="x")
+        with pytest.raises(deltafold.WireError):
+            list(turn.stream([b"data: {nonsense\n\n"], wire="openai-chat"))
     code, out, _ = run(capsys, "replay", tmp_path, "--json")
     assert (code, rows(out)[0]["outcome"]) == (0, "unused")
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar
 
 import pytest
 
@@ -32,8 +33,8 @@ class Gateway(BaseHTTPRequestHandler):
     """Refuses with 400 what the chat rules do not allow; answers with a quirky stream, then with a final
     one."""
 
-    requests: list[list[dict]] = []
-    refusals: list[str] = []
+    requests: ClassVar[list[list[dict]]] = []
+    refusals: ClassVar[list[str]] = []
 
     def do_POST(self):
         messages = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["messages"]
@@ -58,7 +59,8 @@ class Gateway(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def gateway():
-    Gateway.requests, Gateway.refusals = [], []
+    Gateway.requests.clear()
+    Gateway.refusals.clear()
     server = ThreadingHTTPServer(("127.0.0.1", 0), Gateway)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever)

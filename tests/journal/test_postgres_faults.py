@@ -210,7 +210,7 @@ def test_a_flipped_bit_in_a_row_is_damage_also_in_the_last(postgres):
                 Journal.open(postgres, "s")
 
 
-def test_a_server_killed_under_load(tmp_path):
+def test_a_server_killed_under_load():
     """kill -9 of every process of the server while eight workers write, round after round."""
     with postgres_server.running() as server:
         store = PostgresStore(server.address)
@@ -236,7 +236,10 @@ def test_a_server_killed_under_load(tmp_path):
             threads = [threading.Thread(target=work, args=(session,)) for session in kept]
             for thread in threads:
                 thread.start()
-            time.sleep(0.4)
+            goal = {session: len(seen) + 3 for session, seen in kept.items()}
+            while any(len(kept[session]) < wanted for session, wanted in goal.items()):
+                assert all(thread.is_alive() for thread in threads)
+                time.sleep(0.01)
             server.kill()
             server.start()
             stop.set()

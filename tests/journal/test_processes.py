@@ -9,6 +9,7 @@ import shutil
 import signal
 import time
 import warnings
+from itertools import pairwise
 
 import pytest
 
@@ -45,7 +46,7 @@ def test_sigkill_in_a_loop(tmp_path, sync):
         seqs = acknowledged(stop(process))
         loaded = load(tmp_path, "s")
         last = loaded.events[-1].seq
-        assert all(a < b for a, b in zip(seqs, seqs[1:], strict=False))
+        assert all(a < b for a, b in pairwise(seqs))
         assert last >= max(seqs, default=expected)
         expected = last
     with Journal.open(tmp_path, "s", resume=True) as journal:

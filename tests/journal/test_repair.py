@@ -4,7 +4,7 @@ unknown."""
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,12 +12,14 @@ from deltafold.journal import Journal, load
 from deltafold.journal.check import check
 from deltafold.journal.faults import ADVICE
 from deltafold.journal.repair.apply import apply_plan, restore
-from deltafold.journal.repair.model import Plan
 from deltafold.journal.repair.plan import plan_repair
 from deltafold.journal.targets import Target, targets_of
 from tests.journal import forge
 from tests.journal.damage import CASES, HEALTHY, MARK, SALT, Entries
 from tests.journal.test_resume import accepted_everywhere
+
+if TYPE_CHECKING:
+    from deltafold.journal.repair.model import Plan
 
 
 def target(root) -> Target:

@@ -21,7 +21,7 @@ from deltafold.journal.repair.plan import plan_repair
 from tests.cli import streams
 from tests.journal import forge, strategies
 from tests.journal.damage import CASES, HEALTHY, SALT, SAYS, lines_of
-from tests.journal.forge import assistant, call, end, result, started, turn, user
+from tests.journal.forge import assistant, call, end, result, turn, user
 from tests.journal.test_repair import entries_of, repaired, target
 from tests.journal.test_resume import accepted_everywhere
 

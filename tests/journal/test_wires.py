@@ -1,4 +1,5 @@
-"""Sessions over all three wires: what the provider sent goes back to it, and to the other two in their own form."""
+"""Sessions over all three wires: what the provider sent goes back to it, and to the other two in their own
+form."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ def sse(*payloads: dict[str, Any]) -> bytes:
 
 
 def go_through(root, body: bytes) -> None:
-    """A whole turn over this stream, whatever it is: calls run, what cannot run is answered, and a next turn begins."""
+    """A whole turn over this stream, whatever it is: calls run, what cannot run is answered, and a next turn
+    begins."""
     with Journal.open(FileStore(root, sync="os"), "s", create=True) as journal:
         turn = journal.turn(user="What is tea?")
         try:
@@ -71,7 +73,11 @@ ANTHROPIC = sse(
         "index": 2,
         "content_block": {"type": "tool_use", "id": "toolu_1", "name": "look_up", "input": {}},
     },
-    {"type": "content_block_delta", "index": 2, "delta": {"type": "input_json_delta", "partial_json": '{"q":"tea"}'}},
+    {
+        "type": "content_block_delta",
+        "index": 2,
+        "delta": {"type": "input_json_delta", "partial_json": '{"q":"tea"}'},
+    },
     {"type": "content_block_stop", "index": 2},
     {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 9}},
     {"type": "message_stop"},
@@ -155,7 +161,10 @@ def test_images_and_parts(tmp_path, wire):
 
 
 def test_an_unknown_wire(tmp_path):
-    with Journal.open(tmp_path, "s", create=True) as journal, pytest.raises(ValueError, match="wire is one of"):
+    with (
+        Journal.open(tmp_path, "s", create=True) as journal,
+        pytest.raises(ValueError, match="wire is one of"),
+    ):
         journal.messages("gemini")  # type: ignore[arg-type]
 
 

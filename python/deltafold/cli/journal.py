@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from deltafold.journal.record import Event
     from deltafold.journal.targets import Target
 
-HELP = "Check, show, export, replay and repair sessions. Exit: 0 clean, 1 torn tail only, 2 damage, 3 unreadable."
+HELP = (
+    "Check, show, export, replay, repair sessions. Exit: 0 clean, 1 torn tail only, 2 damage, 3 unreadable."
+)
 _WIDTH = 100
 
 
@@ -126,9 +128,8 @@ def shown(event: Event) -> list[str]:
             for call in message.get("tool_calls", ()):
                 body = call[call["type"]]
                 given = body.get("arguments", body.get("input", ""))
-                lines.append(
-                    f"{'':>8}asks for {escape(body['name'])}({shortened(given, _WIDTH)}) as {escape(call['id'])}"
-                )
+                asked = f"{escape(body['name'])}({shortened(given, _WIDTH)})"
+                lines.append(f"{'':>8}asks for {asked} as {escape(call['id'])}")
             return lines
         case "tool/call":
             return [f"{head} {escape(data['name'])} as {escape(data['call_id'])}"]

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 
-class Rejected(AssertionError):
+class Rejected(AssertionError):  # noqa: N818 (said of a history)
     """A history that a provider would refuse."""
 
 

@@ -9,8 +9,7 @@ import hashlib
 import json
 import os
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from deltafold.journal import quarantine, record
 from deltafold.journal.errors import JournalError, JournalLocked
@@ -21,6 +20,8 @@ from deltafold.journal.stores import files
 from deltafold.journal.stores.file import BACKUP, JOURNAL, LOCK, QUARANTINE, FileReadLog
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from deltafold.journal.targets import Target
 
 MANIFEST: Final = "manifest.json"
@@ -63,7 +64,7 @@ class _Directory:
             os.close(self.descriptor)
             raise JournalLocked(session=target.session, location=self.location, pid=holder)
 
-    def __enter__(self) -> _Directory:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -239,7 +240,7 @@ def restore(target: Target, name: str | None = None) -> Done:
 def _manifest(directory: _Directory, folder: int) -> list[dict[str, Any]]:
     descriptor = files.open_file(folder, MANIFEST, os.O_RDONLY)
     try:
-        rows = json.loads(b"".join(files.read_blocks(descriptor)))["files"]
+        rows: list[dict[str, Any]] = json.loads(b"".join(files.read_blocks(descriptor)))["files"]
     except (ValueError, KeyError) as error:
         raise directory.refuse(f"the backup's manifest cannot be read: {error}") from error
     finally:

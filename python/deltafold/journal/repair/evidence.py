@@ -38,8 +38,7 @@ class Evidence:
             return None
 
     def message_at(self, event: Event) -> dict[str, Any] | None:
-        """Return the data of an `assistant/message` whose record is not proven, from the stream that was kept
-        for its seq."""
+        """Return the data of an unproven `assistant/message` from the stream that was kept for its seq."""
         prefix = f"raw/{event.seq:08d}-"
         names = [name for name in self._log.raw_names() if name.startswith(prefix)]
         if len(names) != 1:

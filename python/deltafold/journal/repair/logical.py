@@ -162,7 +162,7 @@ class Mender:
         """Give the open calls their results, where a placeholder stands if there is one."""
         for call in self.state.open_calls:
             data = _unknown(call)
-            place = self._filler_since_message()
+            place = self._place_for_result(call)
             why = f"call {call.call_id!r} had no result: {data['error']}"
             if place is not None:
                 event = Event(place.event.seq, place.event.time, "tool/result", data)
@@ -174,11 +174,15 @@ class Mender:
                 self._accept(Slot(event, None, None))
             self._change("call-without-result", "inserted", before, why, event)
 
-    def _filler_since_message(self) -> Slot | None:
+    def _place_for_result(self, call: Call) -> Slot | None:
+        """Return a placeholder behind the call's own records in which its result may stand."""
         for slot in reversed(self.slots):
             if slot.filler:
                 return slot
-            if slot.event.type == "assistant/message":
+            event = slot.event
+            if event.type == "assistant/message" or (
+                event.type == "tool/call" and event.data["call_id"] == call.call_id
+            ):
                 return None
         return None
 

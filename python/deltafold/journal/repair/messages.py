@@ -63,9 +63,8 @@ class MessageMender:
         taken = {call["id"] for call in calls}
         for position, call in enumerate(calls):
             proven = proof[position] if proof is not None else None
-            entry = self._call(
-                position, call, proven, _records_of(linked, position, calls), taken, renamed, reasons
-            )
+            known = _Known(position, proven, _records_of(linked, position, calls), taken, renamed, reasons)
+            entry = _named(call, known)
             if entry is None:
                 asides.append(Aside("J2", "the call was never named", "tool/call", call, _stream_of(data)))
             else:
@@ -77,68 +76,6 @@ class MessageMender:
             message["content"] = message.get("content") or ""
         _fit_native(message, calls, renamed)
         return event._replace(data=data), "; ".join(dict.fromkeys(reasons)) or "its calls are set right"
-
-    def _call(  # noqa: PLR0913  (what is known of one call)
-        self,
-        position: int,
-        call: dict[str, Any],
-        proven: dict[str, Any] | None,
-        records: list[Event],
-        taken: set[str],
-        renamed: list[Renamed],
-        reasons: list[str],
-    ) -> dict[str, Any] | None:
-        kind = call["type"]
-        body = dict(call[kind])
-        if not body["name"]:
-            named = [
-                record.data["name"]
-                for record in records
-                if record.type == "tool/call" and record.data["name"]
-            ]
-            name = (proven or {}).get("name") or next(iter(named), "")
-            if not name:
-                renamed.append(Renamed(call["id"], None))
-                reasons.append(f"call {position} was never named: it is set aside")
-                return None
-            body["name"] = name
-            reasons.append(f"name of call {position} from the {'raw stream' if proven else 'linked records'}")
-        call_id = self._identity(position, call["id"], proven, records, taken, renamed, reasons)
-        renamed.append(Renamed(call["id"], call_id))
-        return {**call, "id": call_id, kind: body}
-
-    def _identity(  # noqa: PLR0913  (what is known of one call)
-        self,
-        position: int,
-        old: str,
-        proven: dict[str, Any] | None,
-        records: list[Event],
-        taken: set[str],
-        renamed: list[Renamed],
-        reasons: list[str],
-    ) -> str:
-        used = {entry.new for entry in renamed}
-        if old and old not in used:
-            return old
-        if old:
-            base, why = old, f"id of call {position} came twice: it is made anew (I10)"
-        else:
-            linked = [record.data["call_id"] for record in records if record.data["call_id"]]
-            if proven is not None and proven["id"]:
-                base, why = proven["id"], f"id of call {position} from the raw stream"
-            elif linked:
-                base, why = linked[0], f"id of call {position} from the linked records"
-            else:
-                base, why = (
-                    f"call-{position}",
-                    f"id of call {position} is made (I10): there is no evidence of one",
-                )
-        new, number = base, 1
-        while new in used or (new != old and new in taken) or (new == old and number == 1):
-            number += 1
-            new = f"{base}-{number}"
-        reasons.append(why)
-        return new
 
     # The records that belong to it
 
@@ -180,6 +117,64 @@ class MessageMender:
         if any(entry.new is None and not entry.old for entry in self._renamed):
             return None  # it may belong to the call that was never named
         return _first_waiting(before, [entry.call_id for entry in before.open_calls], result=result)
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is known of one call of a message.
+
+    Its place, what the stream proves, the records that belong to it.
+    """
+
+    position: int
+    proven: dict[str, Any] | None
+    records: list[Event]
+    taken: set[str]
+    renamed: list[Renamed]
+    reasons: list[str]
+
+
+def _named(call: dict[str, Any], known: _Known) -> dict[str, Any] | None:
+    """Return a call with name and id, or None when nothing tells its name."""
+    kind = call["type"]
+    body = dict(call[kind])
+    if not body["name"]:
+        named: list[str] = [record.data["name"] for record in known.records if record.type == "tool/call"]
+        proof: str = (known.proven or {}).get("name") or ""
+        body["name"] = proof or next((name for name in named if name), "")
+        if not body["name"]:
+            known.renamed.append(Renamed(call["id"], None))
+            known.reasons.append(f"call {known.position} was never named: it is set aside")
+            return None
+        source = "raw stream" if proof else "linked records"
+        known.reasons.append(f"name of call {known.position} from the {source}")
+    call_id = _identity(call["id"], known)
+    known.renamed.append(Renamed(call["id"], call_id))
+    return {**call, "id": call_id, kind: body}
+
+
+def _identity(old: str, known: _Known) -> str:
+    """Return a call's id: its own, that of the stream, that of the linked records, or one by I10."""
+    used = {entry.new for entry in known.renamed}
+    if old and old not in used:
+        return old
+    linked = [record.data["call_id"] for record in known.records if record.data["call_id"]]
+    proof = (known.proven or {}).get("id") or ""
+    whose = f"id of call {known.position}"
+    if old:
+        base, why = old, f"{whose} came twice: it is made anew (I10)"
+    elif proof:
+        base, why = proof, f"{whose} from the raw stream"
+    elif linked:
+        base, why = linked[0], f"{whose} from the linked records"
+    else:
+        base, why = f"call-{known.position}", f"{whose} is made (I10): there is no evidence of one"
+    new, number = base, 1
+    while new in used or (new != old and new in known.taken) or (new == old and number == 1):
+        number += 1
+        new = f"{base}-{number}"
+    known.reasons.append(why)
+    return new
 
 
 def _first_waiting(before: State, call_ids: list[str], *, result: bool) -> Call | None:
@@ -248,12 +243,14 @@ def _with_arguments(
 
 def _fit_native(message: dict[str, Any], calls: list[dict[str, Any]], renamed: list[Renamed]) -> None:
     """Keep the other wire's form in step: as many places as there are calls."""
-    native = message.get("deltafold")
-    if isinstance(native, dict) and len(native.get("before", ())) == len(calls):
-        stays = [entry.new is not None for entry in renamed]
-        native["before"] = [place for place, kept in zip(native["before"], stays, strict=True) if kept]
+    native: dict[str, Any] = message.get("deltafold") or {}
+    places: list[int] = native.get("before") or []
+    if len(places) == len(calls):
+        native["before"] = [
+            place for place, entry in zip(places, renamed, strict=True) if entry.new is not None
+        ]
 
 
 def _stream_of(data: dict[str, Any]) -> str | None:
-    stream = data.get("stream")
-    return stream["file"] if isinstance(stream, dict) else None
+    stream: dict[str, Any] | None = data.get("stream")
+    return None if stream is None else str(stream["file"])

@@ -119,8 +119,7 @@ class Plan:
 
     @property
     def renumbered(self) -> int:
-        """How many records keep what they say and only get another seq, because records had to be put in
-        before them."""
+        """How many records keep what they say and only get another seq."""
         return sum(slot.line is not None and slot.event.seq != seq for seq, slot in enumerate(self.slots))
 
 

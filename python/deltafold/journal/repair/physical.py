@@ -191,7 +191,7 @@ class Sequencer:
         ours = len(self.slots) - seq
         if self.keep is None:
             raise Blocked(
-                f"two logs forked at seq {seq}: one goes on there with {ours} record(s), the other stands behind it",
+                f"two logs forked at seq {seq}: one goes on there with {ours} record(s), the other behind it",
                 [
                     f"--keep first: the {ours} record(s) that stand first",
                     "--keep last: the records that stand behind",

@@ -95,8 +95,7 @@ def _fill(plan: Plan, log: ReadLog, fault: str, keep: Keep | None, *, to_checkpo
 
 
 def _own(pieces: list[Piece], survey: Survey, plan: Plan) -> list[Piece]:
-    """Return the pieces seen from this session's own log, where another one's stands before it in the
-    file."""
+    """Return the pieces of this session's own log where another one's stands before it in the file."""
     first = pieces[0] if pieces else None
     others = [piece for piece in pieces if piece.kind == "other-start" and piece.event is not None]
     named = survey.log.session

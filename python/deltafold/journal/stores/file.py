@@ -22,10 +22,11 @@ from deltafold.journal.errors import JournalExists, JournalLocked, JournalMissin
 from deltafold.journal.raw import Compression, FileSink, read_stream
 from deltafold.journal.stores import files
 from deltafold.journal.stores.base import Line
-from deltafold.journal.syncer import Ticket
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
+
+    from deltafold.journal.syncer import Ticket
 
 JOURNAL: Final = "journal.jsonl"
 QUARANTINE: Final = "quarantine.jsonl"
