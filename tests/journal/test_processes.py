@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import signal
+import threading
 import time
 import warnings
 from itertools import pairwise
@@ -14,6 +15,7 @@ from itertools import pairwise
 import pytest
 
 from deltafold.journal import Journal, JournalCorrupt, JournalFailed, JournalLocked, load
+from deltafold.journal.targets import targets_of
 from tests.journal.processes import acknowledged, child
 
 ROUNDS = 200 if "DELTAFOLD_JOURNAL_LONG" in os.environ else 5
@@ -125,6 +127,48 @@ def test_a_forked_child_cannot_write(tmp_path):
         os.close(reading)
         journal.turn(user="after")
     assert [message["content"] for message in load(tmp_path, "s").messages()] == ["before", "after"]
+
+
+def test_a_forked_child_does_not_keep_the_lock(tmp_path):
+    """The parent closes while its child lives on: the session is free."""
+    journal = Journal.open(tmp_path, "s", create=True)
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # other tests have left threads
+        child_id = os.fork()
+    if child_id == 0:  # pragma: no cover  (another process)
+        os.read(reading, 1)
+        os._exit(0)
+    try:
+        with pytest.raises(JournalLocked):
+            Journal.open(tmp_path, "s")
+        journal.close()
+        journal.close()
+        Journal.open(tmp_path, "s").close()
+    finally:
+        os.write(writing, b"x")
+        os.waitpid(child_id, 0)
+        os.close(reading)
+        os.close(writing)
+
+
+def test_a_look_at_the_lock_keeps_no_writer_out(tmp_path):
+    """A check of a live root may come at any moment of an opening."""
+    Journal.open(tmp_path, "s", create=True).close()
+    stop = threading.Event()
+
+    def look():
+        while not stop.is_set():
+            next(targets_of(str(tmp_path), "s")).is_live()
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        for _ in range(50):
+            Journal.open(tmp_path, "s", sync="os").close()
+    finally:
+        stop.set()
+        thread.join()
 
 
 def test_a_second_opening_in_one_process(tmp_path):

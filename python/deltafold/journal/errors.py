@@ -46,6 +46,11 @@ class JournalError(DeltafoldError):
         """Say it as it stands: the place is in it."""
         return self.message
 
+    @property
+    def file(self) -> str:
+        """The file that `location` names; of a database, the schema and the session."""
+        return self.location
+
 
 class Refused(JournalError):  # noqa: N818  (the contract's name)
     """An event that no reader would accept was not written; it is in quarantine unless that was turned off.

@@ -14,6 +14,7 @@ import contextlib
 import os
 import threading
 import time
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, Literal
 
@@ -152,7 +153,9 @@ class FileWriteLog(FileReadLog):
         self._durable = self._end
         self._quarantine: int | None = None
         self._dead = False
+        self._closed = False
         self.compression: Compression = None
+        _held.add(self)
 
     def drop_tail(self, offset: int) -> str | None:
         """Cut a torn tail, once a copy of it is durable."""
@@ -241,12 +244,28 @@ class FileWriteLog(FileReadLog):
         return FileSink(folder, stream, self.compression)
 
     def close(self) -> None:
-        """Give the lock back."""
+        """Give the lock back. May be called again."""
+        if self._closed:
+            return
+        self._closed = True
+        self._dead = True
         os.close(self._journal)
         if self._quarantine is not None:
             os.close(self._quarantine)
         os.close(self._lock)
         super().close()
+
+
+_held: weakref.WeakSet[FileWriteLog] = weakref.WeakSet()
+
+
+def _leave() -> None:
+    """Let go of a parent's sessions in a forked child, which would keep their locks."""
+    for log in list(_held):
+        log.close()
+
+
+os.register_at_fork(after_in_child=_leave)
 
 
 class FileStore:

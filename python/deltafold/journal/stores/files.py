@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 FILE_MODE: Final = 0o600
 DIRECTORY_MODE: Final = 0o700
 BLOCK: Final = 1024 * 1024
+_LOCK_TRIES: Final = 4
+_LOCK_PAUSE: Final = 0.01
 _HOLDER_TRIES: Final = 10
 _HOLDER_PAUSE: Final = 0.01
 
@@ -155,14 +157,25 @@ def lock(directory: int, name: str) -> int | None:
     file is no lock.
     """
     descriptor = open_file(directory, name, os.O_RDWR | os.O_CREAT)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not _taken(descriptor):
         os.close(descriptor)
         return None
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
     return descriptor
+
+
+def _taken(descriptor: int) -> bool:
+    """Take the lock; one who only looks whether it is held (`is_locked`) is gone at the next try."""
+    for attempt in range(_LOCK_TRIES):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if attempt + 1 < _LOCK_TRIES:
+                time.sleep(_LOCK_PAUSE)
+        else:
+            return True
+    return False
 
 
 def lock_holder(directory: int, name: str) -> int | None:

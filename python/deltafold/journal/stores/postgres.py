@@ -39,6 +39,15 @@ _RAW_PART: Final = 256 * 1024
 _SCHEMA_NAME: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
 
+@contextlib.contextmanager
+def reachable(location: str) -> Generator[None]:
+    """Turn a broken or refused connection into `ConnectionError`, which is an `OSError` as of a disk."""
+    try:
+        yield
+    except psycopg.OperationalError as error:
+        raise ConnectionError(f"{location}: {error}") from error
+
+
 class PostgresStore:
     """Sessions in a PostgreSQL database.
 
@@ -57,8 +66,9 @@ class PostgresStore:
         self.location = f"postgresql schema {schema}"
 
     def connect(self) -> Connection:
-        """Return a new connection; each statement is a transaction of its own."""
-        connection = psycopg.connect(self.address, autocommit=True, connect_timeout=10)
+        """Return a new connection; each statement is a transaction of its own. Raises `ConnectionError`."""
+        with reachable(self.location):
+            connection = psycopg.connect(self.address, autocommit=True, connect_timeout=10)
         try:
             if connection.execute("SHOW synchronous_commit").fetchone() == ("off",):
                 connection.execute("SET synchronous_commit = on")  # an acknowledged record is on the disk
@@ -74,7 +84,7 @@ class PostgresStore:
     def sessions(self) -> Iterator[str]:
         """Yield the ids of all sessions."""
         last = ""
-        with contextlib.closing(self.connect()) as connection:
+        with contextlib.closing(self.connect()) as connection, reachable(self.location):
             while True:
                 try:
                     rows = connection.execute(self.statement(statements.SESSIONS), (last,)).fetchall()
@@ -110,10 +120,11 @@ class PostgresStore:
         directory_name(session)  # the same ids are sessions in both stores
         connection = self.connect()
         try:
-            if first_line is not None:
-                self._make_tables(connection)
-            self.take(connection, session, wait=False)
-            epoch = self._enter(connection, session, first_line, exclusive=exclusive)
+            with reachable(self.location):
+                if first_line is not None:
+                    self._make_tables(connection)
+                self.take(connection, session, wait=False)
+                epoch = self._enter(connection, session, first_line, exclusive=exclusive)
             return PostgresWriteLog(self, connection, session, epoch)
         except errors.UndefinedTable:
             connection.close()
@@ -175,8 +186,9 @@ class PostgresReadLog:
         self._connection = connection
 
     def rows(self, text: LiteralString, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-        """Return the rows of a statement."""
-        return self._connection.execute(self.store.statement(text), values).fetchall()
+        """Return the rows of a statement. Raises `ConnectionError`."""
+        with reachable(self.location):
+            return self._connection.execute(self.store.statement(text), values).fetchall()
 
     def lines(self, *, seq: int = 0, offset: int = 0) -> Iterator[Line]:
         """Yield the lines from a seq on, in batches of about a megabyte."""
@@ -276,27 +288,31 @@ class PostgresWriteLog(PostgresReadLog):
     def _arrived(self, seq: int, lines: list[bytes], cause: Exception) -> bool:
         """Whether an append whose answer was lost is in the table.
 
-        Known for certain after the session is fenced anew.
+        It is known for certain once the session is fenced anew.
         """
         self._connection.close()
         self._connection = self._reconnected(cause)
-        row = self.rows(statements.REFENCE, (self.session, self.epoch))
-        there = self.rows(statements.LINES, (self.session, seq, len(lines)))
-        arrived = [line for _, line in there] == lines
-        if not row:
-            raise self._lost("present" if arrived else "absent") from cause
-        self.epoch = row[0][0]
+        arrived = False
         try:
-            self.store.take(self._connection, self.session, wait=True)
+            fenced = self.rows(statements.REFENCE, (self.session, self.epoch))
+            there = self.rows(statements.LINES, (self.session, seq, len(lines)))
+            arrived = [line for _, line in there] == lines
+            if not fenced:
+                raise self._lost("present" if arrived else "absent") from cause
+            self.epoch = fenced[0][0]
+            with reachable(self.location):
+                self.store.take(self._connection, self.session, wait=True)
         except JournalLocked:
             raise self._lost("present" if arrived else "absent") from cause
+        except ConnectionError as again:
+            raise self._failed(f"the connection broke again ({again})", outcome="unknown") from cause
         return arrived
 
     def _reconnected(self, cause: Exception) -> Connection:
         for _ in range(_RECONNECTS):
             try:
                 return self.store.connect()
-            except psycopg.OperationalError:
+            except ConnectionError:
                 time.sleep(_RECONNECT_PAUSE)
         raise self._failed(
             "the server is gone; only reopening tells what it has", outcome="unknown"
