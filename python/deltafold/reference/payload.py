@@ -100,20 +100,25 @@ class Payloads:
                 return
         self.take(event, data, offset)
 
-    def take_error_line(self, text: str, offset: int) -> None:
-        """Take a line `error: {json}` as an error (E6); anything else is an unknown field (S4)."""
+    def take_error_line(self, text: str, offset: int, *, is_tail: bool = False) -> None:
+        """Take a line `error: {json}` as an error (E6); anything else is an unknown field (S4).
+
+        A line that the end of input cut off is no line yet: nothing is reported of it (S5).
+        """
         self.at(offset)
         text = text.strip(_SPACE)
         if self._over:
             late = text.startswith("{")
-            self._fold.quirks.report("data-after-done" if late else "unknown-field", detail="error")
+            if late or not is_tail:
+                self._fold.quirks.report("data-after-done" if late else "unknown-field", detail="error")
             return
         try:
             document = self._parse(text)
         except json.MalformedJsonError:
             document = None
         if document is None or not is_object(document.value):
-            self._fold.quirks.report("unknown-field", detail="error")
+            if not is_tail:
+                self._fold.quirks.report("unknown-field", detail="error")
             return
         raise payload_error(document, self._place.frame, offset)
 

@@ -305,12 +305,13 @@ class Frame:
 class ErrorLine:
     """A line `error: ...` (S4), with its own place."""
 
-    __slots__ = ("offset", "text")
+    __slots__ = ("is_tail", "offset", "text")
 
     def __init__(self, text: str, offset: int) -> None:
         """Keep what was read."""
         self.text = text
         self.offset = offset
+        self.is_tail = False
 
 
 class Oddity:
@@ -357,7 +358,11 @@ class FrameReader:
     def close(self) -> Iterator[Frame | ErrorLine | Oddity]:
         """Give what the end of input completes; a pending event comes as a tail (S5)."""
         for line in self._lines.close():
-            yield from self._take(line)
+            for item in self._take(line):
+                if isinstance(item, ErrorLine):
+                    item.is_tail = True
+                if not (isinstance(item, Oddity) and item.kind == "unknown-field"):
+                    yield item
         if self._data:
             yield Frame(self._event, self._data.take(), self._start or 0, is_tail=True)
 

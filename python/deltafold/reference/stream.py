@@ -136,7 +136,7 @@ class Assembler:
                         item.event, item.data, item.offset
                     )
                 elif isinstance(item, ErrorLine):
-                    payloads.take_error_line(item.text, item.offset)
+                    payloads.take_error_line(item.text, item.offset, is_tail=item.is_tail)
                 else:
                     payloads.at(None)
                     self._fold.quirks.report(item.kind, detail=item.detail)

@@ -6,7 +6,7 @@ use super::call::Call;
 use super::choice::Binding;
 use super::{Fold, report_lone};
 use crate::arguments::begins_anew;
-use crate::chunk::{Arguments, CallDelta, Ident, Index, Span, TextKind, View};
+use crate::chunk::{Arguments, CallDelta, FIXED, Ident, Index, Span, TextKind, View};
 use crate::completion::CallKind;
 use crate::error::{Error, ErrorKind};
 use crate::event::Record;
@@ -14,6 +14,7 @@ use crate::identity::{self, Bind, Incoming, Route, Target};
 use crate::json::text::{Joiner, compact, decode, lossy};
 use crate::policy::Identity;
 use crate::quirk::{Place, QuirkKind};
+use crate::template::Action;
 use crate::wire::openai_chat::integer;
 
 impl Fold {
@@ -99,16 +100,37 @@ impl Fold {
         if let (Some(index), Ident::Absent, Ident::Absent, Arguments::Text(span)) =
             (index, delta.id, delta.name, delta.arguments)
         {
-            if let Some(result) = self.fragment(index, delta.kind, span, view) {
+            let (raw, flags) = view.text(span);
+            if let Some(result) = self.fragment(index, delta.kind, raw, flags) {
                 return result;
             }
         }
         self.identified(delta, index, view)
     }
 
+    /// Folds a fragment that a quick template recognised.
+    #[inline]
+    pub(crate) fn fragment_of(&mut self, choice: i64, action: Action, raw: &[u8], flags: u8) -> Result<(), Error> {
+        self.enter(choice)?;
+        match action {
+            Action::Text(kind, member) => self.text(kind, raw, flags, member),
+            Action::Arguments(index, kind) => {
+                self.note_late();
+                if let Some(result) = self.fragment(index, kind, raw, flags) {
+                    return result;
+                }
+                // The index is not bound: the table decides, on the fragment as a payload of its own.
+                let span = Span { start: 0, end: raw.len() as u32, before: 0, upto: 0, flags, hole: FIXED };
+                let (id, name, arguments) = (Ident::Absent, Ident::Absent, Arguments::Text(span));
+                let delta = CallDelta { index: Index::Given(index), id, name, arguments, kind };
+                self.identified(&delta, Some(index), &View::plain(raw))
+            }
+        }
+    }
+
     /// I4g, what most deltas are: no id, no name, a bound index, text. None where the index is not bound.
     #[inline]
-    fn fragment(&mut self, index: i64, kind: CallKind, span: Span, view: &View<'_>) -> Option<Result<(), Error>> {
+    fn fragment(&mut self, index: i64, kind: CallKind, raw: &[u8], flags: u8) -> Option<Result<(), Error>> {
         let slot = self.current;
         let choice = self.choices.get_mut(slot)?;
         let position = choice.bound.get(&index)?.call;
@@ -117,7 +139,6 @@ impl Fold {
         if call.name.is_empty() && call.arguments.is_empty() {
             call.kind = kind;
         }
-        let (raw, flags) = view.text(span);
         let start = call.arguments.len();
         call.joiner.append(raw, flags, &mut call.arguments);
         let end = call.arguments.len();

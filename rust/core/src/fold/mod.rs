@@ -123,7 +123,7 @@ impl Fold {
 
     /// Makes the choice of that index the one that operations are about.
     #[inline]
-    fn enter(&mut self, index: i64) -> Result<(), Error> {
+    pub(crate) fn enter(&mut self, index: i64) -> Result<(), Error> {
         self.call = None;
         self.late_noted = false;
         if self.choices.get(self.current).is_some_and(|choice| choice.index == index) {

@@ -10,6 +10,7 @@ use crate::error::{Error, ErrorKind};
 use crate::json::scan::trim;
 use crate::json::tape::{Fault, Kind, Tape};
 use crate::quirk::{Place, QuirkKind};
+use crate::sse::Item;
 use crate::wire;
 
 impl Assembler {
@@ -82,8 +83,11 @@ impl Assembler {
     fn tail(&mut self, scratch: &mut Scratch) {
         let limits = self.fold.limits;
         let (item, pending) = self.frames.finish(&limits);
-        if let Some(item) = item {
-            self.item(item, &[], scratch);
+        match item {
+            Some(Item::ErrorLine) => self.error_line(scratch, true),
+            Some(Item::Unknown(_)) => self.has_other_lines = true,
+            Some(item) => self.item(item, &[], scratch),
+            None => {}
         }
         self.note_invalid_line();
         if !pending || self.error.is_some() {

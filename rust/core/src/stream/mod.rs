@@ -182,8 +182,11 @@ impl Assembler {
     fn read(&mut self, input: &[u8], scratch: &mut Scratch) {
         let mut at = 0;
         while self.error.is_none() {
-            if self.fast && self.frames.is_fresh() && self.recognise(input, &mut at, scratch) {
-                continue;
+            if self.fast && self.frames.is_fresh() {
+                self.recognise_quick(input, &mut at, scratch);
+                if self.error.is_some() || self.recognise(input, &mut at, scratch) {
+                    continue;
+                }
             }
             let limits = self.fold.limits;
             let Some(item) = self.frames.next(input, &mut at, &limits) else { break };
@@ -210,7 +213,7 @@ impl Assembler {
                 self.frames.release();
                 self.give_back_name(name);
             }
-            Item::ErrorLine => self.error_line(scratch),
+            Item::ErrorLine => self.error_line(scratch, false),
             Item::Unknown(name) => {
                 self.has_other_lines = true;
                 self.fold.quirks.report_at(Some(self.frame), QuirkKind::UnknownField, Place::default(), || name);

@@ -193,24 +193,27 @@ impl Assembler {
         Ok(())
     }
 
-    /// The line `error: {json}` of some servers (S4, E6).
-    pub(super) fn error_line(&mut self, scratch: &mut Scratch) {
+    /// The line `error: {json}` of some servers (S4, E6). Of a line that the end of the input cut off (`is_tail`) nothing
+    /// is reported: it is no line yet.
+    pub(super) fn error_line(&mut self, scratch: &mut Scratch, is_tail: bool) {
         let line = std::mem::take(&mut self.frames.error_line);
         let value = trim(&line);
         let is_object = value.first() == Some(&b'{');
-        if self.fold.done && is_object {
-            self.fold.quirks.frame = Some(self.frame);
-            self.report(QuirkKind::DataAfterDone, "not folded");
-            return;
-        }
         let depth = self.fold.limits.depth;
-        if is_object && scratch.tape.read(value, depth).is_ok() {
-            let source = wire::stated(value, &scratch.tape).unwrap_or(value);
-            let offset = Some(self.frames.line_start);
-            return self.fail(Error::provider(source, depth), offset);
+        let offset = Some(self.frames.line_start);
+        self.fold.quirks.frame = Some(self.frame);
+        if self.fold.done && is_object {
+            return self.report(QuirkKind::DataAfterDone, "not folded");
         }
-        let frame = Some(self.frame);
-        self.fold.quirks.report_at(frame, QuirkKind::UnknownField, Place::default(), || "error".to_owned());
+        match scratch.tape.read(value, depth) {
+            Ok(()) if is_object && !self.fold.done => {
+                let source = wire::stated(value, &scratch.tape).unwrap_or(value);
+                self.fail(Error::provider(source, depth), offset);
+            }
+            Err(Fault::Deep(_)) if !self.fold.done => self.fail(Error::new(ErrorKind::Depth, too_deep(depth)), offset),
+            _ if is_tail => {}
+            _ => self.report(QuirkKind::UnknownField, "error"),
+        }
     }
 }
 

@@ -1,14 +1,15 @@
 //! Making templates of payloads that were read, and opening holes where two of them differ.
 
-use super::{HOLES, Hole, Leaf, Template};
-use crate::chunk::{Arguments, FIXED, Ident, Index, Op, Span};
+use super::{Action, HOLES, Hole, Leaf, Quick, Template};
+use crate::chunk::{Arguments, CallDelta, FIXED, Ident, Index, Op, Span};
 use crate::completion::Wire;
 use crate::json::tape::{Kind, Tape};
+use crate::wire::openai_chat::integer;
 
 /// A payload longer than this is not worth a template.
-const LONGEST: usize = 8192;
+const LONGEST: usize = 16 << 10;
 /// Values that may become holes, at most.
-const LEAVES: usize = 160;
+const LEAVES: usize = 400;
 
 /// A payload that was read, with what reading it gave.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +25,7 @@ pub(crate) struct Read<'a> {
 impl Read<'_> {
     /// The values that may be holes, in order; None where the payload is not worth a template.
     pub(super) fn leaves(&self) -> Option<Vec<Leaf>> {
-        if self.bytes.len() > LONGEST || self.ops.iter().any(|op| matches!(op, Op::Error(_) | Op::Message(_))) {
+        if self.bytes.len() > LONGEST || self.ops.iter().any(|op| matches!(op, Op::Error(_))) {
             return None;
         }
         let mut leaves = Vec::new();
@@ -53,9 +54,6 @@ impl Read<'_> {
                         leaf(span, Hole::Filled, false);
                     }
                 }
-                if let Index::At(span) = delta.index {
-                    leaf(span, Hole::Integer, false);
-                }
                 match delta.arguments {
                     Arguments::Text(span) => leaf(span, Hole::String, true),
                     Arguments::Source(span) => self.inside(span, leaves),
@@ -65,11 +63,12 @@ impl Read<'_> {
             Op::Keep(_, span)
             | Op::Usage(span, _)
             | Op::Logprobs(span)
+            | Op::Message(span)
             | Op::Details(span, _)
             | Op::Parts(span)
             | Op::CallExtra(_, span)
             | Op::DeltaExtra(_, span) => self.inside(span, leaves),
-            Op::Choice(_) | Op::Quirk(..) | Op::Error(_) | Op::Message(_) => {}
+            Op::Choice(_) | Op::Quirk(..) | Op::Error(_) => {}
         }
     }
 
@@ -114,8 +113,22 @@ impl Template {
         let body: Vec<Op> = ops.iter().copied().filter(|op| !is_header(op)).collect();
         let header = said_once(read, &ops).map_or(0, header);
         let fixed = read.bytes.len() - holes.iter().map(|hole| (hole.end - hole.start) as usize).sum::<usize>();
+        let quick = quick(read.bytes, &body, &holes);
         let bytes = read.bytes.into();
-        Some(Self { wire: read.wire, bytes, leaves, holes, ops, body, header, fixed, used: 0, next: 0 })
+        Some(Self {
+            wire: read.wire,
+            depth: read.tape.depth,
+            bytes,
+            leaves,
+            holes,
+            ops,
+            body,
+            header,
+            fixed,
+            quick,
+            used: 0,
+            next: 0,
+        })
     }
 
     /// Whether a payload that was read differs from this one in nothing but values that may be holes. Where it does,
@@ -141,6 +154,32 @@ impl Template {
         }
         true
     }
+}
+
+/// The quick form of a payload with one hole, a fragment, in which nothing else is said that is not a header.
+fn quick(bytes: &[u8], body: &[Op], holes: &[Leaf]) -> Option<Quick> {
+    let ([hole], [Op::Choice(choice), op]) = (holes, body) else { return None };
+    let action = match op {
+        Op::Text(kind, span, member) if span.hole == 0 => Action::Text(*kind, member),
+        Op::Call(CallDelta {
+            index,
+            id: Ident::Absent,
+            name: Ident::Absent,
+            arguments: Arguments::Text(span),
+            kind,
+        }) if span.hole == 0 => {
+            let index = match index {
+                Index::Given(index) => Some(*index),
+                Index::At(span) => integer(bytes.get(span.start as usize..span.end as usize)?),
+                Index::Missing => None,
+            };
+            Action::Arguments(index?, *kind)
+        }
+        _ => return None,
+    };
+    let opening = bytes.get(..hole.start as usize)?.into();
+    let closing = [bytes.get(hole.end as usize..)?, b"\n\n"].concat().into();
+    Some(Quick { opening, closing, choice: *choice, action })
 }
 
 /// What is the same in all chunks of a stream as a rule.

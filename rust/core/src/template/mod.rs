@@ -8,10 +8,10 @@ mod shelf;
 pub(crate) use learn::Read;
 pub(crate) use shelf::{Found, Shelf};
 
-use crate::chunk::{Op, View};
-use crate::completion::Wire;
+use crate::chunk::{Op, TextKind, View};
+use crate::completion::{CallKind, Wire};
 use crate::json::scan::{self, flag};
-use crate::wire::openai_chat::{integer, is_zero};
+use crate::wire::openai_chat::is_zero;
 
 /// What may stand in a hole, so that the payload is still read the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +24,6 @@ pub(crate) enum Hole {
     Number,
     /// A number that is not zero.
     NonZero,
-    /// An integer of 64 bits.
-    Integer,
 }
 
 /// A value that may be a hole: its place in the payload that the template was learnt from.
@@ -46,7 +44,7 @@ pub(crate) const HOLES: usize = 24;
 pub(crate) struct Marks {
     shifts: [i64; HOLES + 1],
     holes: [Text; HOLES],
-    decoded: Vec<u8>,
+    pub(crate) decoded: Vec<u8>,
 }
 
 /// The text in a hole: its flags, or where it stands decoded.
@@ -70,10 +68,32 @@ impl Marks {
     }
 }
 
+/// A payload that brings one fragment of one text, where everything else was said before.
+#[derive(Debug)]
+pub(crate) struct Quick {
+    /// What stands before the fragment.
+    pub(crate) opening: Box<[u8]>,
+    /// What stands behind it, the end of the event included.
+    pub(crate) closing: Box<[u8]>,
+    pub(crate) choice: i64,
+    pub(crate) action: Action,
+}
+
+/// Where the fragment goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Action {
+    /// To a text of the choice; for reasoning the member that it came in.
+    Text(TextKind, &'static str),
+    /// To the arguments of the call under that index.
+    Arguments(i64, CallKind),
+}
+
 /// A payload that others are compared with.
 #[derive(Debug)]
 pub(crate) struct Template {
     pub(crate) wire: Wire,
+    /// Levels of JSON in it.
+    pub(crate) depth: usize,
     bytes: Box<[u8]>,
     leaves: Vec<Leaf>,
     /// The leaves that are open.
@@ -86,12 +106,26 @@ pub(crate) struct Template {
     pub(crate) header: u64,
     /// The length of what stands outside the holes.
     fixed: usize,
+    /// What most templates are.
+    pub(crate) quick: Option<Quick>,
     used: u64,
     /// The template that was recognised after this one.
     next: usize,
 }
 
 impl Template {
+    /// What stands before the first hole.
+    fn opening(&self) -> &[u8] {
+        let end = self.holes.first().map_or(self.bytes.len(), |hole| hole.start as usize);
+        self.bytes.get(..end).unwrap_or_default()
+    }
+
+    /// Where a payload first differs from the opening; its length where it does not.
+    fn differs(&self, bytes: &[u8]) -> usize {
+        let opening = self.opening();
+        opening.iter().zip(bytes).position(|(own, other)| own != other).unwrap_or(opening.len())
+    }
+
     /// Compares a payload that `bytes` begins with; gives where it ends, or how far the comparison came.
     #[inline]
     fn compare(&self, bytes: &[u8], marks: &mut Marks) -> Result<usize, usize> {
@@ -130,15 +164,10 @@ fn value(bytes: &[u8], at: usize, kind: Hole, decoded: &mut Vec<u8>) -> Result<(
             };
             if end > at || kind == Hole::String { Ok((end, text)) } else { Err(end) }
         }
-        Hole::Number | Hole::NonZero | Hole::Integer => {
+        Hole::Number | Hole::NonZero => {
             let end = scan::number(bytes, at)?;
             let number = bytes.get(at..end).unwrap_or_default();
-            let fits = match kind {
-                Hole::Integer => integer(number).is_some(),
-                Hole::NonZero => !is_zero(number),
-                _ => true,
-            };
-            if fits { Ok((end, Text::Raw(0))) } else { Err(end) }
+            if kind == Hole::Number || !is_zero(number) { Ok((end, Text::Raw(0))) } else { Err(end) }
         }
     }
 }

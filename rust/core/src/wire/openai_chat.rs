@@ -167,8 +167,14 @@ impl Reader<'_> {
         self.ops.push(Op::Choice(index));
         self.kept(&kept);
         match self.node(delta).map(|node| node.kind) {
-            Some(Kind::Object) => self.delta(delta.unwrap_or_default()),
-            Some(_) => self.wrong_type("choices[].delta"),
+            Some(kind) => {
+                self.ignored.extend(text);
+                if kind == Kind::Object {
+                    self.delta(delta.unwrap_or_default());
+                } else {
+                    self.wrong_type("choices[].delta");
+                }
+            }
             None => {
                 if let Some(span) = self.string(text, "choices[].text") {
                     self.ops.push(Op::Text(TextKind::Content, span, "text"));
@@ -237,7 +243,9 @@ impl Reader<'_> {
         let mut found = false;
         for (member, index) in REASONING.into_iter().zip(members) {
             if let Some(span) = self.string(*index, "choices[].delta.reasoning") {
-                if !found {
+                if found {
+                    self.ignored.extend(*index);
+                } else {
                     self.ops.push(Op::Text(TextKind::Reasoning, span, member));
                 }
                 found = true;
