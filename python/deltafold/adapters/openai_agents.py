@@ -17,9 +17,8 @@ from agents.models.chatcmpl_stream_handler import ChatCmplStreamHandler
 from deltafold.adapters._normal import normalised
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import Iterator
 
-_NAMES = ("handle_stream", "buffer_tool_call_stream")
 _lock = threading.Lock()
 _originals: dict[str, Any] = {}
 _depth = 0
@@ -43,8 +42,9 @@ def _enter() -> None:
     global _depth  # noqa: PLW0603
     with _lock:
         if _depth == 0:
-            _originals["handle_stream"] = ChatCmplStreamHandler.__dict__["handle_stream"]
-            ChatCmplStreamHandler.handle_stream = classmethod(_handle_stream)
+            for name, patch in _PATCHES.items():
+                _originals[name] = ChatCmplStreamHandler.__dict__[name]
+                setattr(ChatCmplStreamHandler, name, classmethod(patch))
         _depth += 1
 
 
@@ -53,15 +53,17 @@ def _exit() -> None:
     with _lock:
         _depth -= 1
         if _depth == 0:
-            ChatCmplStreamHandler.handle_stream = _originals.pop("handle_stream")
+            for name in _PATCHES:
+                setattr(ChatCmplStreamHandler, name, _originals[name])
 
 
-def _handle_stream(cls: Any, response: Any, stream: Any, *further: Any, **options: Any) -> AsyncIterator[Any]:  # noqa: ANN401
-    original = _original().__get__(None, cls)
-    events: AsyncIterator[Any] = original(response, normalised(stream), *further, **options)
-    return events
+def _handle_stream(cls: Any, response: Any, stream: Any, *further: Any, **options: Any) -> Any:  # noqa: ANN401
+    return _originals["handle_stream"].__get__(None, cls)(response, normalised(stream), *further, **options)
 
 
-def _original() -> Any:  # noqa: ANN401
-    with _lock:
-        return _originals.get("handle_stream") or ChatCmplStreamHandler.__dict__["handle_stream"]
+def _buffer_tool_call_stream(cls: Any, stream: Any) -> Any:  # noqa: ANN401
+    """The handler's buffering, where a model asks for it, goes by the index too."""
+    return _originals["buffer_tool_call_stream"].__get__(None, cls)(normalised(stream))
+
+
+_PATCHES = {"handle_stream": _handle_stream, "buffer_tool_call_stream": _buffer_tool_call_stream}
