@@ -10,8 +10,6 @@ from typing import Any
 from tests.outcomes import plain
 from tests.support import public
 
-FRAMES = 6
-
 
 def frames_of(number: int) -> list[bytes]:
     """A short stream that no other number has."""
@@ -56,9 +54,9 @@ def in_threads(count: int, work: Callable[[int], None]) -> list[BaseException]:
 def test_ten_thousand_live_assemblers(engine: Any) -> None:
     count = 10_000
     assemblers = [engine.Assembler() for _ in range(count)]
-    for at in range(FRAMES):
-        for number, assembler in enumerate(assemblers):
-            assembler.feed(frames_of(number)[at])
+    for frames in zip(*map(frames_of, range(count)), strict=True):
+        for assembler, frame in zip(assemblers, frames, strict=True):
+            assembler.feed(frame)
     for number, assembler in enumerate(assemblers):
         check_result(assembler.close(), number)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from deltafold._json import JsonObject, is_object
 from deltafold.errors import ProviderError
@@ -21,7 +21,8 @@ from deltafold.reference.wire.members import (
     remark,
     string_in,
 )
-from deltafold.reference.wire.response_items import CALL_KINDS, PART_LISTS, PART_MEMBER, PART_TEXTS, Items
+from deltafold.reference.wire.response_items import CALL_KINDS, Items
+from deltafold.reference.wire.response_parts import PART_LISTS, PART_MEMBER, PART_TEXTS, PartFolder
 
 if TYPE_CHECKING:
     from deltafold.reference.call import Call
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from deltafold.reference.fold import Fold
     from deltafold.reference.json import Document
     from deltafold.reference.wire.members import Report
-    from deltafold.reference.wire.response_items import Item, Part
+    from deltafold.reference.wire.response_items import Item
 
 PREFIX = "response."
 TERMINAL = frozenset({"response.completed", "response.incomplete", "response.failed"})
@@ -67,6 +68,8 @@ class OpenAIResponses:
         self.failed = False
         self._fold = fold
         self._items = Items()
+        self._parts = PartFolder(fold, self._items, self._report)
+        self._block_count = 0
 
     @staticmethod
     def owns(payload: JsonObject, kind: str) -> bool:  # noqa: ARG004
@@ -108,7 +111,7 @@ class OpenAIResponses:
         """End the texts of items that were not done."""
         for item in self._items.all:
             if not item.closed:
-                self._end_texts(item)
+                self._parts.end(item)
 
     def blocks(self) -> list[JsonObject]:
         """Give the items that are no calls, in order."""
@@ -119,21 +122,35 @@ class OpenAIResponses:
 
     # finding items
 
-    def _locate(self, payload: JsonObject, kind: str, item_id: str | None, choice: ChoiceState) -> Item:
-        """Give the item of an event, opened when it is not known yet."""
+    def _locate(
+        self,
+        payload: JsonObject,
+        kind: str,
+        item_id: str | None,
+        choice: ChoiceState,
+        *,
+        begins: bool = False,
+    ) -> Item:
+        """Give the item of an event, opened when it is not known yet.
+
+        An event that says what an item is begins another one where a call meets what is none.
+        """
         index = index_of(payload, "output_index", "", self._report)
         if index is None and item_id is None:
             self._report("index-missing", "")
         item = self._items.find(index, item_id)
+        if item is not None and begins and kind and (kind in CALL_KINDS or item.call) and kind != item.kind:
+            item = None
         return self._open(kind, index, item_id, choice) if item is None else item
 
     def _open(self, kind: str, index: int | None, item_id: str | None, choice: ChoiceState) -> Item:
-        self._fold.block_count = sum(item.call is None for item in self._items.all)
+        self._fold.block_count = self._block_count
         delta = ToolDelta("custom" if CALL_KINDS.get(kind) == "custom" else "function")
         delta.index = index
         call = self._fold.open_call(choice, delta) if kind in CALL_KINDS else None
         item = self._items.open(kind, index, item_id)
         item.call = call
+        self._block_count += call is None
         if call is not None:
             call.item_id = item_id
         return item
@@ -150,11 +167,11 @@ class OpenAIResponses:
         if entry is None:
             return
         kind = string_in(entry, "type", "item", self._report)
-        item = self._locate(payload, kind, self._item_id(entry, "id", "item"), choice)
+        item = self._locate(payload, kind, self._item_id(entry, "id", "item"), choice, begins=True)
         self._snapshot(document, entry, item, "item", choice, done=done)
         if done and not item.closed:
             item.closed = True
-            self._end_texts(item)
+            self._parts.end(item)
             if item.call is not None:
                 self._fold.close_call(choice, item.call)
 
@@ -178,8 +195,8 @@ class OpenAIResponses:
             return
         if isinstance(kind, str) and kind:
             item.kind = kind
-        for member in ("summary", "content") if done else ():
-            self._parts_snapshot(entry, item, member, path, choice)
+        if done:
+            self._parts.item_snapshot(item, entry, path)
         item.keep(entry, self._fold, done=done)
 
     def _call_snapshot(  # noqa: PLR0913
@@ -206,9 +223,8 @@ class OpenAIResponses:
         self._fold.take_snapshot(choice, call, value, done=done)
 
     def _read_identity(self, parent: JsonObject, delta: ToolDelta, path: str, report: Report) -> None:
-        for member, name in (("call_id", "id"), ("name", "name")):
-            identity = identity_of(parent, member, path, report)
-            setattr(delta, name, identity and self._fold.clean(identity, 0))
+        delta.id = identity_of(parent, "call_id", path, report)
+        delta.name = identity_of(parent, "name", path, report)
 
     def _fold_delta(self, choice: ChoiceState, call: Call, delta: ToolDelta) -> None:
         for kind, detail in delta.remarks:
@@ -216,41 +232,39 @@ class OpenAIResponses:
         self._fold.see_id(choice, delta)
         self._fold.fold_into(choice, call, delta)
 
-    def _parts_snapshot(
-        self, entry: JsonObject, item: Item, member: str, path: str, choice: ChoiceState
-    ) -> None:
-        parts = list_in(entry, member, path, self._report)
-        listed = [
-            (place, part)
-            for place, part in objects(parts, f"{path}.{member}", self._report)
-            if isinstance(part.get("type"), str) and PART_LISTS.get(part["type"]) == member
-        ]
-        for part, known in zip(
-            (part for _, part in listed),
-            item.match_parts([(part["type"], place) for place, part in listed]),
-            strict=True,
-        ):
-            self._part_snapshot(part, known, choice)
-
     # texts
 
     def _text_event(self, document: Document, choice: ChoiceState, subject: str, *, done: bool) -> None:
         payload = document.value
         if subject in TEXT_EVENTS:
-            kind, part_kind, place_member = TEXT_EVENTS[subject]
-            item = self._locate(payload, kind, self._item_id(payload, "item_id", ""), choice)
-            place = index_of(payload, place_member, "", self._report) or 0
-            if item.call is not None:
-                self._report("wrong-type", "output_index")
-            elif done:
-                self._part_text(payload, item.part(part_kind, place), choice, "")
-            else:
-                fragment = string_in(payload, "delta", "", self._report)
-                self._fold.text(choice, PART_TEXTS[part_kind], fragment, item.part(part_kind, place).text)
+            self._part_event(payload, choice, TEXT_EVENTS[subject], done=done)
         elif subject in CALL_EVENTS:
             self._call_event(document, choice, CALL_EVENTS[subject], done=done)
         elif subject in JOINED_EVENTS:
             self._joined_event(payload, choice, JOINED_EVENTS[subject], done=done)
+
+    def _part_event(
+        self,
+        payload: JsonObject,
+        choice: ChoiceState,
+        event: tuple[str, str, str],
+        *,
+        done: bool,
+    ) -> None:
+        """Fold a delta or the done value of a part's text; one that says nothing begins nothing."""
+        kind, part_kind, place_member = event
+        text = string_in(payload, PART_MEMBER.get(part_kind, "text") if done else "delta", "", self._report)
+        if not text:
+            return
+        item = self._locate(payload, kind, self._item_id(payload, "item_id", ""), choice)
+        if item.call is not None:
+            self._report("wrong-type", "output_index")
+            return
+        part = item.part(part_kind, index_of(payload, place_member, "", self._report) or 0)
+        if done:
+            self._parts.done(part, text)
+        else:
+            self._parts.delta(part, text)
 
     def _call_event(self, document: Document, choice: ChoiceState, kind: str, *, done: bool) -> None:
         payload = document.value
@@ -281,9 +295,12 @@ class OpenAIResponses:
     ) -> None:
         """Join a text that belongs to a block alone; its done value replaces it."""
         kind, path, member = event
-        item = self._locate(payload, kind, self._item_id(payload, "item_id", ""), choice)
         text = string_in(payload, member if done else "delta", "", self._report)
-        if not text or item.call is not None:
+        if not text:
+            return
+        item = self._locate(payload, kind, self._item_id(payload, "item_id", ""), choice)
+        if item.call is not None:
+            self._report("wrong-type", "output_index")
             return
         if done or path not in item.joined:
             former = item.joined.get(path)
@@ -305,38 +322,7 @@ class OpenAIResponses:
         item = self._locate(payload, item_kind, self._item_id(payload, "item_id", ""), choice)
         place = index_of(payload, "summary_index" if summary else "content_index", "", self._report) or 0
         if item.call is None:
-            self._part_snapshot(part, item.part(kind, place), choice)
-
-    def _part_snapshot(self, entry: JsonObject, part: Part, choice: ChoiceState) -> None:
-        self._part_text(entry, part, choice, "part")
-        annotations = list_in(entry, "annotations", "part", self._report)
-        if annotations and not part.annotated:
-            self._annotate(part, annotations, choice)
-
-    def _part_text(self, entry: JsonObject, part: Part, choice: ChoiceState, path: str) -> None:
-        """Fill an empty text, or compare: the done value stands where it differs."""
-        value = string_in(entry, PART_MEMBER.get(part.kind, "text"), path, self._report)
-        if not value:
-            return
-        kind = PART_TEXTS[part.kind]
-        self._fold.end_text(choice, kind, part.text)
-        if not part.text:
-            self._fold.text(choice, kind, value, part.text)
-            self._fold.end_text(choice, kind, part.text)
-            return
-        value = self._fold.clean(value, 0)
-        if value == part.value:
-            return
-        self._fold.quirks.report("snapshot-differs", 0, detail=part.kind)
-        if part.done is None:
-            self._fold.budget.spend(weigh(value))
-            part.done = value
-            choice.standing_texts[kind] = lambda: self._standing(kind)
-
-    def _standing(self, kind: str) -> str:
-        """Give a text of the choice as its parts have it."""
-        parts = (part for item in self._items.all for part in item.parts.values())
-        return "".join(part.value for part in parts if PART_TEXTS[part.kind] == kind)
+            self._parts.snapshot(item.part(kind, place), part)
 
     def _annotation(self, document: Document, choice: ChoiceState) -> None:
         payload = document.value
@@ -344,16 +330,7 @@ class OpenAIResponses:
         item = self._locate(payload, "message", self._item_id(payload, "item_id", ""), choice)
         place = index_of(payload, "content_index", "", self._report) or 0
         if annotation is not None and item.call is None:
-            self._annotate(item.part("output_text", place), [annotation], choice)
-
-    def _annotate(self, part: Part, annotations: list[Any], choice: ChoiceState) -> None:
-        part.annotated = True
-        part.annotations.extend(annotations)
-        choice.extra.append("annotations", annotations)
-
-    def _end_texts(self, item: Item) -> None:
-        for part in item.parts.values():
-            self._fold.end_text(self._fold.choice(0), PART_TEXTS[part.kind], part.text)
+            self._parts.annotate(item.part("output_text", place), [annotation])
 
     # the response itself
 
@@ -376,17 +353,17 @@ class OpenAIResponses:
     def _terminal(self, document: Document, response: JsonObject, choice: ChoiceState, kind: str) -> None:
         """Take the items of the terminal event; an empty list erases nothing."""
         output = list_in(response, "output", "response", self._report)
-        taken: set[int] = set()
+        calls = self._items.calls_by_id()
         for place, entry in objects(output, "response.output", self._report):
             path = f"response.output[{place}]"
             entry_kind = string_in(entry, "type", path, self._report)
             item_id = self._item_id(entry, "id", path)
             call_id = accept(entry.get("call_id")) if entry_kind in CALL_KINDS else None
-            item = self._items.match(place, entry_kind, call_id, item_id, taken)
+            item = self._items.match(place, entry_kind, item_id, calls.get(call_id or "", []))
             if item is None:
                 free = self._items.find(place, None) is None
                 item = self._open(entry_kind, place if free else None, item_id, choice)
-            taken.add(id(item))
+            item.listed = True
             self._snapshot(document, entry, item, path, choice, done=True)
         details = object_in(response, "incomplete_details", "response", self._report) or {}
         reason = string_in(details, "reason", "response.incomplete_details", self._report)

@@ -15,7 +15,6 @@ use crate::json::text::{Joiner, compact, decode, lossy};
 use crate::policy::Identity;
 use crate::quirk::{Place, QuirkKind};
 use crate::template::Action;
-use crate::wire::openai_chat::integer;
 
 impl Fold {
     /// Appends a fragment, the raw text of a JSON string, to a text of the current choice.
@@ -51,7 +50,7 @@ impl Fold {
 
     /// E1: something comes behind a finish reason of an earlier frame; told once per entry of a choice.
     #[inline]
-    fn note_late(&mut self) {
+    pub(super) fn note_late(&mut self) {
         let frame = self.quirks.frame;
         let late = self
             .choices
@@ -92,11 +91,7 @@ impl Fold {
     #[inline]
     pub(crate) fn call_delta(&mut self, delta: &CallDelta, view: &View<'_>) -> Result<(), Error> {
         self.note_late();
-        let index = match delta.index {
-            Index::Given(index) => Some(index),
-            Index::Missing => None,
-            Index::At(span) => integer(view.raw(span)),
-        };
+        let index = delta.index.read(view);
         if let (Some(index), Ident::Absent, Ident::Absent, Arguments::Text(span)) =
             (index, delta.id, delta.name, delta.arguments)
         {
@@ -120,10 +115,17 @@ impl Fold {
                     return result;
                 }
                 // The index is not bound: the table decides, on the fragment as a payload of its own.
-                let span = Span { start: 0, end: raw.len() as u32, before: 0, upto: 0, flags, hole: FIXED };
-                let (id, name, arguments) = (Ident::Absent, Ident::Absent, Arguments::Text(span));
+                let (id, name, arguments) = (Ident::Absent, Ident::Absent, whole_text(raw, flags));
                 let delta = CallDelta { index: Index::Given(index), id, name, arguments, kind };
                 self.identified(&delta, Some(index), &View::plain(raw))
+            }
+            Action::Part(index, fit, form, place) => {
+                self.find_block(Some(index), fit);
+                self.part_delta(form, place, Some((raw, flags)))
+            }
+            Action::Input(index, fit) => {
+                self.find_block(Some(index), fit);
+                self.input(whole_text(raw, flags), &View::plain(raw))
             }
         }
     }
@@ -256,9 +258,8 @@ impl Fold {
             return Err(Error::new(ErrorKind::Calls, format!("more than {} calls", self.limits.calls)));
         }
         self.opened += 1;
-        let blocks_before = self.blocks.len();
         let Some(choice) = self.choices.get_mut(self.current) else { return Ok(0) };
-        choice.calls.push(Call { opened_at: index, held, blocks_before, ..Call::default() });
+        choice.calls.push(Call { opened_at: index, held, ..Call::default() });
         Ok(choice.calls.len() - 1)
     }
 
@@ -300,7 +301,7 @@ impl Fold {
     }
 
     /// The id `id` was seen in the current choice; `owner` has it from now on, if it is given.
-    fn see_id(&mut self, id: &str, owner: Option<usize>) -> Result<(), Error> {
+    pub(super) fn see_id(&mut self, id: &str, owner: Option<usize>) -> Result<(), Error> {
         let Some(choice) = self.choices.get_mut(self.current) else { return Ok(()) };
         if let Some(known) = choice.ids.get_mut(id) {
             *known = owner.or(*known);
@@ -363,7 +364,13 @@ impl Fold {
 
     /// Appends what a delta brings to the arguments of its call (A1, A2), and shows what can be shown.
     #[inline]
-    fn take_arguments(&mut self, slot: usize, call: usize, arguments: Arguments, view: &View<'_>) -> Result<(), Error> {
+    pub(super) fn take_arguments(
+        &mut self,
+        slot: usize,
+        call: usize,
+        arguments: Arguments,
+        view: &View<'_>,
+    ) -> Result<(), Error> {
         match arguments {
             Arguments::Absent => {}
             Arguments::Text(span) => {
@@ -435,4 +442,9 @@ impl Fold {
         target.shown = end;
         self.events.arguments(slot, call, start, end);
     }
+}
+
+/// A fragment as a payload of its own.
+fn whole_text(raw: &[u8], flags: u8) -> Arguments {
+    Arguments::Text(Span { start: 0, end: raw.len() as u32, before: 0, upto: 0, flags, hole: FIXED })
 }

@@ -10,7 +10,6 @@ use crate::chunk::TextKind;
 use crate::completion::{CallKind, End, IdSource, Status, ToolCall};
 use crate::error::{Error, ErrorKind};
 use crate::event::Record;
-use crate::json::text::owned;
 use crate::policy::{MissingId, Policy};
 use crate::quirk::{Place, QuirkKind};
 
@@ -31,7 +30,7 @@ const CUTS: [&str; 12] = [
 ];
 
 /// Whether a choice's finish reason lets its calls run (A5).
-fn is_whole(choice: &Choice) -> bool {
+pub(super) fn is_whole(choice: &Choice) -> bool {
     !choice.finish_reason.as_deref().is_some_and(|reason| CUTS.contains(&reason.to_lowercase().as_str()))
 }
 
@@ -65,7 +64,7 @@ impl Fold {
     }
 
     /// How the stream ended (E3), once nothing more comes; what is missing is reported.
-    pub(crate) fn end(&mut self) -> End {
+    fn end(&mut self) -> End {
         if self.done {
             return End::Done;
         }
@@ -79,9 +78,11 @@ impl Fold {
         end
     }
 
-    /// Ends all texts and all calls that have not ended.
-    pub(crate) fn seal(&mut self, end: End) -> Result<(), Error> {
+    /// Ends all texts and all calls that have not ended; says how the stream ended.
+    pub(crate) fn seal(&mut self) -> Result<End, Error> {
+        self.end_blocks()?;
         self.reject_unnamed_ids()?;
+        let end = self.end();
         for slot in self.order() {
             self.current = slot;
             for kind in [TextKind::Reasoning, TextKind::Content, TextKind::Refusal] {
@@ -98,7 +99,7 @@ impl Fold {
             }
             self.report_stop();
         }
-        Ok(())
+        Ok(end)
     }
 
     /// I12: under `missing_id="reject"` a call without id is an error, before any call ends.
@@ -150,6 +151,7 @@ impl Fold {
         if self.is_repeat(position) {
             return;
         }
+        self.settle_whole(position);
         let Some(choice) = self.choices.get(slot) else { return };
         let Some(call) = choice.calls.get(position) else { return };
         let mut result = tool_call(choice, position, call, ending, self.limits.depth);
@@ -157,7 +159,7 @@ impl Fold {
             self.quirks.report(QuirkKind::SyntheticId, place, || result.id.clone());
         }
         if let Some(call) = self.call_mut(position) {
-            result.arguments = owned(std::mem::take(&mut call.arguments));
+            result.arguments = call.hand_over();
             result.extra = std::mem::take(&mut call.extra);
         }
         if result.kind != CallKind::Custom && result.status != Status::Complete {
@@ -169,10 +171,10 @@ impl Fold {
     }
 
     fn show_end(&mut self, slot: usize, position: usize, result: Arc<ToolCall>) {
-        let length = result.arguments.len();
         let Some(call) = self.call_mut(position) else { return };
-        let (started, shown) = (std::mem::replace(&mut call.started, true), std::mem::replace(&mut call.shown, length));
         call.ended = Some(result);
+        let length = call.arguments().len();
+        let (started, shown) = (std::mem::replace(&mut call.started, true), std::mem::replace(&mut call.shown, length));
         if !started {
             self.events.push(Record::Start { choice: slot, call: position });
         }
@@ -202,12 +204,7 @@ impl Fold {
 
 /// The call as it is now, its arguments and extras left where they are.
 pub(crate) fn tool_call(choice: &Choice, position: usize, call: &Call, ending: Ending, depth: usize) -> ToolCall {
-    let status = if call.name.is_empty() {
-        Status::Unnamed
-    } else {
-        let mut scanner: Scanner = call.scanner();
-        arguments::status(&mut scanner, &call.arguments, call.kind, ending.proven, depth)
-    };
+    let status = status(call, call.stated(), ending.proven || call.closed, depth);
     let (id, id_source) = if !call.id.is_empty() {
         (call.id.clone(), IdSource::Wire)
     } else if ending.synthesize {
@@ -229,6 +226,17 @@ pub(crate) fn tool_call(choice: &Choice, position: usize, call: &Call, ending: E
         extra: Vec::new(),
         item_id: call.item_id.clone(),
         blocks_before: call.blocks_before,
+    }
+}
+
+/// What a call came to (A4); `stated` are its arguments where those that were streamed do not stand.
+pub(super) fn status(call: &Call, stated: Option<&str>, proven: bool, depth: usize) -> Status {
+    if call.name.is_empty() {
+        return Status::Unnamed;
+    }
+    match stated {
+        Some(stated) => arguments::status(&mut Scanner::default(), stated.as_bytes(), call.kind, proven, depth),
+        None => arguments::status(&mut call.scanner(), &call.arguments, call.kind, proven, depth),
     }
 }
 

@@ -2,10 +2,9 @@
 
 use super::Assembler;
 use super::scratch::Scratch;
-use crate::completion::Wire;
 use crate::error::Error;
 use crate::json::scan::{self, flag};
-use crate::template::{Found, Read, Template};
+use crate::template::{Found, Kind, Read, Template};
 
 /// Bytes that may be looked at in vain at first, and at most.
 pub(super) const ALLOWANCE: usize = 32 << 10;
@@ -45,22 +44,23 @@ impl Assembler {
         if template.header != self.fold.header || template.header == 0 || !self.allows(template) {
             return None;
         }
-        let payload = rest.get(..rest.len().min(self.allowance))?.strip_prefix(b"data: ")?;
+        let event = rest.get(..rest.len().min(self.allowance))?;
         let start = quick.opening.len();
-        if payload.get(..start)? != &*quick.opening {
+        if event.get(..start)? != &*quick.opening {
             self.looked_in_vain(start);
             return None;
         }
         decoded.clear();
-        let Ok((end, flags)) = scan::text(payload, start, decoded) else { return None };
+        let Ok((end, flags)) = scan::text(event, start, decoded) else { return None };
         let whole = end + quick.closing.len();
-        let fits = payload.get(end..whole)? == &*quick.closing && end > start && whole <= self.fold.limits.line;
+        let limits = &self.fold.limits;
+        let fits = event.get(end..whole)? == &*quick.closing && end > start && whole <= limits.line.min(limits.event);
         if !fits || flags.is_some_and(|flags| flags & flag::INVALID != 0) {
             self.looked_in_vain(whole);
             return None;
         }
         let (text, flags) = match flags {
-            Some(flags) => (payload.get(start..end)?, flags),
+            Some(flags) => (event.get(start..end)?, flags),
             None => (decoded.as_slice(), 0),
         };
         self.template = place;
@@ -68,7 +68,7 @@ impl Assembler {
         if let Err(error) = self.fold.fragment_of(quick.choice, quick.action, text, flags) {
             self.fail(error, Some(offset));
         }
-        Some(b"data: ".len() + whole)
+        Some(whole)
     }
 
     /// Whether payloads of a template are of this wire and within the limits.
@@ -78,10 +78,10 @@ impl Assembler {
     }
 
     #[inline]
-    fn find(&mut self, payload: &[u8], wire: Wire, scratch: &mut Scratch) -> Option<Found> {
+    fn find(&mut self, payload: &[u8], name: &[u8], scratch: &mut Scratch) -> Option<Found> {
+        let kind = Kind { wire: self.wire?, name, depth: self.fold.limits.depth };
         let before = self.allowance;
-        let depth = self.fold.limits.depth;
-        let found = scratch.shelf.find(payload, wire, depth, &mut self.template, &mut self.allowance);
+        let found = scratch.shelf.find(payload, kind, &mut self.template, &mut self.allowance);
         self.counters.bytes_scanned += (before - self.allowance) as u64;
         found
     }
@@ -94,20 +94,24 @@ impl Assembler {
     /// Takes the event at `at`, where one begins, if all of it is there and a template recognises it.
     #[inline]
     pub(super) fn recognise(&mut self, input: &[u8], at: &mut usize, scratch: &mut Scratch) -> bool {
-        let Some(wire) = self.wire.filter(|_| !self.fold.done) else { return false };
-        let Some(payload) = input.get(*at..).and_then(|rest| rest.strip_prefix(b"data: ")) else { return false };
-        let Some(found) = self.find(payload, wire, scratch) else { return false };
+        if self.fold.done {
+            return false;
+        }
+        let rest = input.get(*at..).unwrap_or_default();
+        let Some((name, start)) = head(rest) else { return false };
+        let payload = rest.get(start..).unwrap_or_default();
+        let Some(found) = self.find(payload, name, scratch) else { return false };
         let blank = match payload.get(found.end..).unwrap_or_default() {
             [b'\n', b'\n', ..] => 2,
             [b'\r', b'\n', b'\r', b'\n', ..] => 4,
             _ => 0,
         };
         let limits = &self.fold.limits;
-        if blank == 0 || found.end > limits.event || b"data: ".len() + found.end > limits.line {
+        if blank == 0 || found.end > limits.event || b"data: ".len() + found.end.max(start) > limits.line {
             self.looked_in_vain(found.end);
             return false;
         }
-        let length = b"data: ".len() + found.end + blank;
+        let length = start + found.end + blank;
         self.counters.bytes_scanned += length as u64;
         self.allowance = (self.allowance + length).min(ALLOWANCE);
         *at += length;
@@ -128,8 +132,7 @@ impl Assembler {
         name: &[u8],
         scratch: &mut Scratch,
     ) -> Result<bool, Error> {
-        let Some(wire) = self.wire.filter(|_| name.is_empty()) else { return Ok(false) };
-        let Some(found) = self.find(payload, wire, scratch) else { return Ok(false) };
+        let Some(found) = self.find(payload, name, scratch) else { return Ok(false) };
         if found.end != payload.len() {
             self.looked_in_vain(found.end);
             return Ok(false);
@@ -154,10 +157,27 @@ impl Assembler {
         Ok(())
     }
 
-    /// Learns from a payload that was read and folded.
-    pub(super) fn learn(&mut self, payload: &[u8], scratch: &mut Scratch) {
-        let Some(wire) = self.wire.filter(|_| scratch.tape.flags & flag::INVALID == 0) else { return };
-        let read = Read { wire, bytes: payload, tape: &scratch.tape, ops: &scratch.ops, ignored: &scratch.ignored };
-        self.fold.header = scratch.shelf.learn(&read, &mut self.template);
+    /// Learns from a payload that was read and folded. An event that is an error by its name never is a template.
+    pub(super) fn learn(&mut self, payload: &[u8], name: &[u8], scratch: &mut Scratch) {
+        let is_plain = scratch.tape.flags & flag::INVALID == 0 && name.is_ascii() && name != b"error";
+        let Some(wire) = self.wire.filter(|_| is_plain) else { return };
+        let Scratch { tape, ops, ignored, shelf } = scratch;
+        self.fold.header = shelf.learn(&Read { wire, name, bytes: payload, tape, ops, ignored }, &mut self.template);
     }
+}
+
+/// The bytes in which the end of a name is looked for.
+const NAME: usize = 64;
+
+/// The name of the event that `rest` begins with, and where its data does; None where it begins otherwise than most.
+#[inline]
+fn head(rest: &[u8]) -> Option<(&[u8], usize)> {
+    let Some(line) = rest.strip_prefix(b"event: ") else {
+        return rest.starts_with(b"data: ").then_some((&[], b"data: ".len()));
+    };
+    let end = line.iter().take(NAME).position(|byte| matches!(byte, b'\n' | b'\r'))?;
+    let (name, behind) = line.split_at(end);
+    let ending = if behind.starts_with(b"\r\n") { 2 } else { usize::from(behind.starts_with(b"\n")) };
+    let data = behind.get(ending..).filter(|_| ending > 0)?;
+    data.starts_with(b"data: ").then_some((name, b"event: ".len() + end + ending + b"data: ".len()))
 }

@@ -11,6 +11,7 @@ use crate::json::tape::{Fault, Kind};
 use crate::json::{Value, text};
 use crate::quirk::{Place, QuirkKind};
 use crate::wire;
+use crate::wire::members::{Object, Reader};
 
 impl Assembler {
     /// Handles the payload of the frame being read, and goes on to the next frame.
@@ -20,8 +21,8 @@ impl Assembler {
         if let Err(error) = self.classify(payload, name, offset, scratch) {
             self.fail(error, offset);
         }
-        if self.fold.done && !ending && self.error.is_none() {
-            self.seal(End::Done, scratch);
+        if self.fold.done && !ending && self.error.is_none() && self.end == End::Open {
+            self.seal(scratch);
         }
         self.frame += 1;
     }
@@ -143,23 +144,18 @@ impl Assembler {
     fn chunk(&mut self, payload: &[u8], name: &[u8], scratch: &mut Scratch) -> Result<(), Error> {
         scratch.ops.clear();
         scratch.ignored.clear();
-        match self.wire {
-            Some(Wire::OpenaiChat) | None => {
-                wire::openai_chat::read(payload, &scratch.tape, &mut scratch.ops, &mut scratch.ignored);
-            }
-            Some(_) => {}
-        }
+        let (mut result, is_learnable) = self.read_chunk(payload, name, scratch);
         self.fold.header = 0;
         let view = View::plain(payload);
-        let mut result = Ok(());
         for op in &scratch.ops {
-            result = self.fold.apply(op, &view);
             if result.is_err() {
                 break;
             }
+            result = self.fold.apply(op, &view);
         }
-        if self.fast && result.is_ok() {
-            self.learn(payload, scratch);
+        self.own_terminal = self.fold.done;
+        if self.fast && is_learnable && result.is_ok() {
+            self.learn(payload, name, scratch);
         }
         scratch.tape.shrink();
         result?;
@@ -167,6 +163,23 @@ impl Assembler {
             return Err(Error::provider(payload, self.fold.limits.depth));
         }
         Ok(())
+    }
+
+    /// Reads a chunk in the words of its wire; says whether the operations are all that it says.
+    fn read_chunk(&mut self, payload: &[u8], name: &[u8], scratch: &mut Scratch) -> (Result<(), Error>, bool) {
+        let Scratch { tape, ops, ignored, .. } = scratch;
+        let read = match self.wire {
+            Some(Wire::OpenaiChat) | None => {
+                wire::openai_chat::read(payload, tape, ops, ignored);
+                return (Ok(()), true);
+            }
+            Some(Wire::AnthropicMessages) => wire::anthropic::read,
+            Some(Wire::OpenaiResponses) => wire::responses::read,
+        };
+        let chunk = Object::root(payload, tape);
+        let mut reader = Reader { fold: &mut self.fold, chunk, ops, ignored, is_learnable: true };
+        let result = read(&mut reader, name);
+        (result, reader.is_learnable)
     }
 
     /// W1: the payload does not decide; it waits for one that does.

@@ -1,10 +1,9 @@
 //! Making templates of payloads that were read, and opening holes where two of them differ.
 
 use super::{Action, HOLES, Hole, Leaf, Quick, Template};
-use crate::chunk::{Arguments, CallDelta, FIXED, Ident, Index, Op, Span};
+use crate::chunk::{Arguments, CallDelta, FIXED, Ident, Index, Op, Span, View};
 use crate::completion::Wire;
 use crate::json::tape::{Kind, Tape};
-use crate::wire::openai_chat::integer;
 
 /// A payload longer than this is not worth a template.
 const LONGEST: usize = 16 << 10;
@@ -15,6 +14,8 @@ const LEAVES: usize = 400;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Read<'a> {
     pub(crate) wire: Wire,
+    /// The name of its event.
+    pub(crate) name: &'a [u8],
     pub(crate) bytes: &'a [u8],
     pub(crate) tape: &'a Tape,
     pub(crate) ops: &'a [Op],
@@ -68,6 +69,11 @@ impl Read<'_> {
             | Op::Parts(span)
             | Op::CallExtra(_, span)
             | Op::DeltaExtra(_, span) => self.inside(span, leaves),
+            Op::Part(_, _, Some(span)) => leaf(span, Hole::Filled, true),
+            Op::Input(Arguments::Text(span)) => leaf(span, Hole::String, true),
+            Op::Input(Arguments::Source(span)) => self.inside(span, leaves),
+            Op::Item(_, Ident::Given(span), _) => leaf(span, Hole::Filled, false),
+            Op::Part(..) | Op::Input(_) | Op::Item(..) | Op::Block(..) => {}
             Op::Choice(_) | Op::Quirk(..) | Op::Error(_) => {}
         }
     }
@@ -113,10 +119,11 @@ impl Template {
         let body: Vec<Op> = ops.iter().copied().filter(|op| !is_header(op)).collect();
         let header = said_once(read, &ops).map_or(0, header);
         let fixed = read.bytes.len() - holes.iter().map(|hole| (hole.end - hole.start) as usize).sum::<usize>();
-        let quick = quick(read.bytes, &body, &holes);
+        let quick = quick(read, &body, &holes);
         let bytes = read.bytes.into();
         Some(Self {
             wire: read.wire,
+            name: read.name.into(),
             depth: read.tape.depth,
             bytes,
             leaves,
@@ -134,7 +141,7 @@ impl Template {
     /// Whether a payload that was read differs from this one in nothing but values that may be holes. Where it does,
     /// those that differ are opened in `leaves`.
     pub(super) fn resembles(&self, read: &Read<'_>, leaves: &mut [Leaf]) -> bool {
-        if self.wire != read.wire || self.leaves.len() != leaves.len() {
+        if self.wire != read.wire || *self.name != *read.name || self.leaves.len() != leaves.len() {
             return false;
         }
         let (mut here, mut there) = (0, 0);
@@ -157,28 +164,31 @@ impl Template {
 }
 
 /// The quick form of a payload with one hole, a fragment, in which nothing else is said that is not a header.
-fn quick(bytes: &[u8], body: &[Op], holes: &[Leaf]) -> Option<Quick> {
-    let ([hole], [Op::Choice(choice), op]) = (holes, body) else { return None };
-    let action = match op {
-        Op::Text(kind, span, member) if span.hole == 0 => Action::Text(*kind, member),
-        Op::Call(CallDelta {
-            index,
-            id: Ident::Absent,
-            name: Ident::Absent,
-            arguments: Arguments::Text(span),
-            kind,
-        }) if span.hole == 0 => {
-            let index = match index {
-                Index::Given(index) => Some(*index),
-                Index::At(span) => integer(bytes.get(span.start as usize..span.end as usize)?),
-                Index::Missing => None,
-            };
-            Action::Arguments(index?, *kind)
+fn quick(read: &Read<'_>, body: &[Op], holes: &[Leaf]) -> Option<Quick> {
+    let ([hole], [Op::Choice(choice), said @ ..]) = (holes, body) else { return None };
+    let view = View::plain(read.bytes);
+    let action = match *said {
+        [Op::Text(kind, span, member)] if span.hole == 0 => Action::Text(kind, member),
+        [
+            Op::Call(CallDelta {
+                index,
+                id: Ident::Absent,
+                name: Ident::Absent,
+                arguments: Arguments::Text(span),
+                kind,
+            }),
+        ] if span.hole == 0 => Action::Arguments(index.read(&view)?, kind),
+        [Op::Block(index, fit), Op::Part(form, place, Some(span))] if span.hole == 0 => {
+            Action::Part(index.read(&view)?, fit, form, place.read(&view).unwrap_or(0))
+        }
+        [Op::Block(index, fit), Op::Input(Arguments::Text(span))] if span.hole == 0 => {
+            Action::Input(index.read(&view)?, fit)
         }
         _ => return None,
     };
-    let opening = bytes.get(..hole.start as usize)?.into();
-    let closing = [bytes.get(hole.end as usize..)?, b"\n\n"].concat().into();
+    let (before, end): (&[u8], &[u8]) = if read.name.is_empty() { (b"", b"") } else { (b"event: ", b"\n") };
+    let opening = [before, read.name, end, b"data: ", read.bytes.get(..hole.start as usize)?].concat().into();
+    let closing = [read.bytes.get(hole.end as usize..)?, b"\n\n"].concat().into();
     Some(Quick { opening, closing, choice: *choice, action })
 }
 
@@ -248,13 +258,29 @@ fn each_span(op: &mut Op, mut visit: impl FnMut(&mut Span)) {
                     visit(span);
                 }
             }
-            if let Index::At(span) = &mut delta.index {
-                visit(span);
-            }
+            visit_index(&mut delta.index, &mut visit);
             if let Arguments::Text(span) | Arguments::Source(span) = &mut delta.arguments {
                 visit(span);
             }
         }
-        Op::Choice(_) | Op::Quirk(..) => {}
+        Op::Item(index, id, _) => {
+            visit_index(index, &mut visit);
+            if let Ident::Given(span) = id {
+                visit(span);
+            }
+        }
+        Op::Part(_, place, text) => {
+            visit_index(place, &mut visit);
+            text.iter_mut().for_each(visit);
+        }
+        Op::Input(Arguments::Text(span) | Arguments::Source(span)) => visit(span),
+        Op::Block(index, _) => visit_index(index, &mut visit),
+        Op::Input(Arguments::Absent) | Op::Choice(_) | Op::Quirk(..) => {}
+    }
+}
+
+fn visit_index(index: &mut Index, visit: &mut impl FnMut(&mut Span)) {
+    if let Index::At(span) = index {
+        visit(span);
     }
 }

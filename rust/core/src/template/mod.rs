@@ -6,9 +6,9 @@ mod learn;
 mod shelf;
 
 pub(crate) use learn::Read;
-pub(crate) use shelf::{Found, Shelf};
+pub(crate) use shelf::{Found, Kind, Shelf};
 
-use crate::chunk::{Op, TextKind, View};
+use crate::chunk::{Fit, Op, PartForm, TextKind, View};
 use crate::completion::{CallKind, Wire};
 use crate::json::scan::{self, flag};
 use crate::wire::openai_chat::is_zero;
@@ -71,7 +71,7 @@ impl Marks {
 /// A payload that brings one fragment of one text, where everything else was said before.
 #[derive(Debug)]
 pub(crate) struct Quick {
-    /// What stands before the fragment.
+    /// What stands before the fragment, from the beginning of the event on.
     pub(crate) opening: Box<[u8]>,
     /// What stands behind it, the end of the event included.
     pub(crate) closing: Box<[u8]>,
@@ -86,12 +86,18 @@ pub(crate) enum Action {
     Text(TextKind, &'static str),
     /// To the arguments of the call under that index.
     Arguments(i64, CallKind),
+    /// To the part of that form and place of the block under that index.
+    Part(i64, Fit, &'static PartForm, i64),
+    /// To the input of the block under that index.
+    Input(i64, Fit),
 }
 
 /// A payload that others are compared with.
 #[derive(Debug)]
 pub(crate) struct Template {
     pub(crate) wire: Wire,
+    /// The name of its event: what it says may depend on it.
+    name: Box<[u8]>,
     /// Levels of JSON in it.
     pub(crate) depth: usize,
     bytes: Box<[u8]>,

@@ -27,6 +27,23 @@ pub(crate) struct Shelf {
     idle: u32,
 }
 
+/// What is known of a payload before it is looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kind<'a> {
+    pub(crate) wire: Wire,
+    /// The name of its event.
+    pub(crate) name: &'a [u8],
+    /// Levels of JSON that it may have.
+    pub(crate) depth: usize,
+}
+
+impl Template {
+    /// Whether payloads of that kind can be like this one.
+    fn is_of(&self, kind: Kind<'_>) -> bool {
+        self.wire == kind.wire && self.depth <= kind.depth && *self.name == *kind.name
+    }
+}
+
 /// A payload that was recognised: the template and where the payload ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found {
@@ -55,35 +72,33 @@ impl Shelf {
         }
     }
 
-    /// The template of the payload that `bytes` begins with. `last` is the one recognised before in the same stream.
+    /// The template of the payload that `bytes` begins with, in an event of that kind. `last` is the one recognised before in the same stream.
     /// At most `allowance` bytes are looked at in vain; what was is taken from it.
     #[inline]
     pub(crate) fn find(
         &mut self,
         bytes: &[u8],
-        wire: Wire,
-        depth: usize,
+        kind: Kind<'_>,
         last: &mut usize,
         allowance: &mut usize,
     ) -> Option<Found> {
         let likely = self.templates.get(*last)?.next;
         for template in [likely, *last] {
-            if let Some(found) = self.compare(template, bytes, wire, depth, allowance) {
+            if let Some(found) = self.compare(template, bytes, kind, allowance) {
                 return Some(self.note(found, last));
             }
             if likely == *last {
                 break;
             }
         }
-        self.search(bytes, wire, depth, last, allowance)
+        self.search(bytes, kind, last, allowance)
     }
 
     #[cold]
     fn search(
         &mut self,
         bytes: &[u8],
-        wire: Wire,
-        depth: usize,
+        kind: Kind<'_>,
         last: &mut usize,
         allowance: &mut usize,
     ) -> Option<Found> {
@@ -92,10 +107,10 @@ impl Shelf {
         *allowance = allowance.saturating_sub(differs);
         let mut tried = 0;
         for template in 0..self.templates.len() {
-            if template == likely || template == *last || !self.may_be(template, bytes, differs) {
+            if template == likely || template == *last || !self.may_be(template, bytes, kind, differs) {
                 continue;
             }
-            if let Some(found) = self.compare(template, bytes, wire, depth, allowance) {
+            if let Some(found) = self.compare(template, bytes, kind, allowance) {
                 return Some(self.note(found, last));
             }
             tried += 1;
@@ -107,8 +122,8 @@ impl Shelf {
     }
 
     /// Whether a template is worth comparing: it begins like the payload, and so it does where another one differed.
-    fn may_be(&self, template: usize, bytes: &[u8], differs: usize) -> bool {
-        self.templates.get(template).is_some_and(|template| {
+    fn may_be(&self, template: usize, bytes: &[u8], kind: Kind<'_>, differs: usize) -> bool {
+        self.templates.get(template).filter(|template| template.is_of(kind)).is_some_and(|template| {
             let opening = template.opening();
             let glance = opening.len().min(GLANCE);
             opening.get(..glance) == bytes.get(..glance)
@@ -121,16 +136,11 @@ impl Shelf {
         &mut self,
         index: usize,
         bytes: &[u8],
-        wire: Wire,
-        depth: usize,
+        kind: Kind<'_>,
         allowance: &mut usize,
     ) -> Option<Found> {
         let template = self.templates.get(index)?;
-        if template.wire != wire
-            || template.depth > depth
-            || bytes.len() < template.fixed
-            || *allowance < template.fixed
-        {
+        if !template.is_of(kind) || bytes.len() < template.fixed || *allowance < template.fixed {
             return None;
         }
         // What a hole holds may be long: no more is looked at than the allowance lets.

@@ -1,6 +1,6 @@
 //! `OpenAI` chat completions, and what gateways make of them (W1).
 
-use crate::chunk::{Arguments, CallDelta, Ident, Index, Op, Span, TextKind};
+use crate::chunk::{About, Arguments, CallDelta, Ident, Index, Op, Span, TextKind};
 use crate::completion::CallKind;
 use crate::json::tape::{Kind, Node, Tape};
 use crate::json::text;
@@ -86,7 +86,7 @@ impl Reader<'_> {
     }
 
     fn quirk(&mut self, kind: QuirkKind, detail: &'static str) {
-        self.ops.push(Op::Quirk(kind, detail, false));
+        self.ops.push(Op::Quirk(kind, detail, About::Choice));
     }
 
     fn wrong_type(&mut self, path: &'static str) {
@@ -307,8 +307,8 @@ impl Reader<'_> {
     fn call(&mut self, first: usize, call: CallDelta) {
         self.ops.push(Op::Call(call));
         for op in self.ops.get_mut(first..).unwrap_or_default() {
-            if let Op::Quirk(_, _, about_call) = op {
-                *about_call = true;
+            if let Op::Quirk(_, _, about) = op {
+                *about = About::Call;
             }
         }
         self.ops.get_mut(first..).unwrap_or_default().rotate_right(1);

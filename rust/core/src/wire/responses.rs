@@ -1,0 +1,461 @@
+//! `OpenAI` Responses: items by output index, deltas appended, snapshots compared (W3).
+
+use super::members::{Found, Object, Reader};
+use super::response_items::{
+    CODE, CUSTOM, FUNCTION, Listed, MCP, MESSAGE, OUTPUT_TEXT, PATCH, REASONING, REASONING_TEXT, REFUSAL, SUMMARY_TEXT,
+    Unlisted, call_kind, part_form,
+};
+use super::type_of;
+use crate::chunk::{About, Arguments, Ident, ItemForm, Op, PartForm, Span, TextKind};
+use crate::completion::Extra;
+use crate::error::Error;
+use crate::fold::parts::At;
+use crate::json::Value;
+use crate::json::text::compact;
+use crate::quirk::QuirkKind;
+use crate::wire::openai_chat::is_zero;
+
+const PREFIX: &str = "response.";
+const TERMINAL: [&str; 3] = ["response.completed", "response.incomplete", "response.failed"];
+const KNOWN_IN_CALL: [&str; 7] = ["type", "id", "call_id", "name", "arguments", "input", "status"];
+
+/// What the events of one subject stream.
+#[derive(Clone, Copy, Debug)]
+enum Streamed {
+    /// A part, and the member with its place.
+    Part(&'static ItemForm, &'static PartForm, &'static str),
+    /// The arguments of a call, and their member in what is said to be done.
+    Call(&'static ItemForm, &'static str),
+    /// A text that is an item's alone: the path of its member, and its member in what is said to be done.
+    Own(&'static ItemForm, &'static str, &'static str),
+}
+
+/// Where something is said of a call as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Said {
+    /// In its item, when that begins.
+    Begun,
+    /// In its item, when that is done.
+    Done,
+    /// In an event that its arguments are done.
+    InPassing,
+}
+
+fn streamed(subject: &str) -> Option<Streamed> {
+    Some(match subject {
+        "response.output_text" => Streamed::Part(&MESSAGE, &OUTPUT_TEXT, "content_index"),
+        "response.refusal" => Streamed::Part(&MESSAGE, &REFUSAL, "content_index"),
+        "response.reasoning_text" => Streamed::Part(&REASONING, &REASONING_TEXT, "content_index"),
+        "response.reasoning_summary_text" => Streamed::Part(&REASONING, &SUMMARY_TEXT, "summary_index"),
+        "response.function_call_arguments" => Streamed::Call(&FUNCTION, "arguments"),
+        "response.custom_tool_call_input" => Streamed::Call(&CUSTOM, "input"),
+        "response.code_interpreter_call_code" => Streamed::Own(&CODE, "code", "code"),
+        "response.mcp_call_arguments" => Streamed::Own(&MCP, "arguments", "arguments"),
+        "response.apply_patch_call_operation_diff" => Streamed::Own(&PATCH, "operation.diff", "diff"),
+        _ => return None,
+    })
+}
+
+/// Reads the payload of one event.
+pub(crate) fn read(reader: &mut Reader<'_, '_>, name: &[u8]) -> Result<(), Error> {
+    let kind = type_of(reader.chunk.bytes, reader.chunk.tape, name);
+    let kind = String::from_utf8_lossy(&kind);
+    if !kind.starts_with(PREFIX) {
+        reader.is_learnable = false;
+        reader.error(kind == "error");
+        return Ok(());
+    }
+    let (subject, verb) = kind.rsplit_once('.').unwrap_or((&kind, ""));
+    reader.ops.push(Op::Choice(0));
+    match (subject, verb) {
+        ("response.output_item", "added") => reader.item(false)?,
+        ("response.output_item", "done") => reader.item(true)?,
+        ("response.content_part", "done") => reader.part_event("content_index")?,
+        ("response.reasoning_summary_part", "done") => reader.part_event("summary_index")?,
+        ("response.output_text.annotation", "added") => reader.annotation()?,
+        (_, "delta") => match streamed(subject) {
+            Some(streamed) => reader.delta(streamed)?,
+            None => reader.is_learnable = false,
+        },
+        (_, "done") => match streamed(subject) {
+            Some(streamed) => reader.done(streamed)?,
+            None => reader.is_learnable = false,
+        },
+        _ => reader.is_learnable = false,
+    }
+    reader.response(&kind)?;
+    reader.outcome(&kind)
+}
+
+impl<'a> Reader<'_, 'a> {
+    /// The id of an item.
+    fn item_id(&mut self, parent: Object<'a>, name: &'static str) -> Option<String> {
+        let id = self.string_in(parent, name)?;
+        Some(self.text(id).into_owned())
+    }
+
+    /// The item of an event, begun where none is known.
+    fn locate(&mut self, kind: &str, id: Option<&str>) -> Result<usize, Error> {
+        let index = self.index_in(self.chunk, "output_index");
+        self.fold.locate(index, id, kind, call_kind(kind))
+    }
+
+    // Items.
+
+    fn item(&mut self, done: bool) -> Result<(), Error> {
+        self.fold_now()?;
+        let Some(entry) = self.object_in(self.chunk, "item") else { return Ok(()) };
+        let kind = self.kind_of(entry);
+        let id = self.item_id(entry, "id");
+        let item = self.locate(&kind, id.as_deref())?;
+        self.snapshot(entry, item, done)?;
+        let is_open = self.fold.blocks().get(item).is_some_and(|block| !block.is_closed);
+        if done && is_open {
+            let call = self.fold.close_block(item);
+            self.fold.end_texts(item)?;
+            return call.map_or(Ok(()), |call| self.fold.close_call(call));
+        }
+        Ok(())
+    }
+
+    fn kind_of(&mut self, entry: Object<'a>) -> String {
+        self.string_in(entry, "type").map(|kind| entry.text(kind, &mut 0).into_owned()).unwrap_or_default()
+    }
+
+    /// What an item is said to be as a whole.
+    fn snapshot(&mut self, entry: Object<'a>, item: usize, done: bool) -> Result<(), Error> {
+        let kind = match entry.string(entry.member("type")) {
+            Found::Given(kind) => entry.text(kind, &mut 0),
+            _ => "".into(),
+        };
+        let Some(block) = self.fold.block_mut(item) else { return Ok(()) };
+        if let Some(call) = block.call {
+            let member = if *block.kind == *CUSTOM.kind { "input" } else { "arguments" };
+            return self.call_snapshot(entry, call, member, if done { Said::Done } else { Said::Begun });
+        }
+        if call_kind(&kind).is_some() {
+            self.wrong_type("item.type");
+            return Ok(());
+        }
+        if !kind.is_empty() {
+            block.kind = (&*kind).into();
+        }
+        if done {
+            self.parts_snapshot(entry, item, "summary")?;
+            self.parts_snapshot(entry, item, "content")?;
+        }
+        self.keep_item(entry, item, done)
+    }
+
+    fn keep_item(&mut self, entry: Object<'a>, item: usize, done: bool) -> Result<(), Error> {
+        if self.fold.blocks().get(item).is_some_and(|block| block.is_done && block.is_closed) {
+            return Ok(());
+        }
+        let members: Extra = match self.kept(entry, entry.index, true) {
+            Value::Object(members) => members,
+            _ => Extra::new(),
+        };
+        self.fold.keep_item(item, members, done)
+    }
+
+    /// Identity and whole arguments of a call; the identity of one that has ended stays (I11). Members that are not
+    /// known are kept where the entry is an item.
+    fn call_snapshot(&mut self, entry: Object<'a>, call: usize, member: &'static str, said: Said) -> Result<(), Error> {
+        let has_ended = self.fold.has_ended(call);
+        let (id, name) = self.identity(entry, call, has_ended);
+        let arguments = entry.arguments(entry.member(member));
+        if !has_ended {
+            if matches!(arguments, Arguments::Source(_)) {
+                self.fold.quirk(QuirkKind::ArgumentsType, Some(call), || member.to_owned());
+            }
+            self.fold.identify(call, id.as_deref(), name.as_deref())?;
+            if said != Said::InPassing {
+                self.keep_unknown(entry, call, &KNOWN_IN_CALL)?;
+            }
+            self.fold.show_call(call);
+        }
+        let value = match arguments {
+            Arguments::Absent => return Ok(()),
+            Arguments::Source(span) => compact(self.chunk.view().raw(span)),
+            Arguments::Text(span) => self.text_of_call(span, call),
+        };
+        self.fold.take_whole(call, &value, said != Said::Begun)
+    }
+
+    fn text_of_call(&mut self, span: Span, call: usize) -> String {
+        let mut lone = 0;
+        let text = self.chunk.text(span, &mut lone).into_owned();
+        let place = crate::quirk::Place { call: Some(call), ..self.fold.place() };
+        crate::fold::report_lone(&mut self.fold.quirks, lone, place);
+        text
+    }
+
+    /// The id and name that come; of a call that has ended nothing is reported.
+    fn identity(&mut self, entry: Object<'a>, call: usize, has_ended: bool) -> (Option<String>, Option<String>) {
+        let mut accepted = ["call_id", "name"].map(|member| {
+            let ident = entry.ident(entry.member(member));
+            if !has_ended {
+                self.report_ident(ident, call, member);
+            }
+            self.accepted(ident).map(std::borrow::Cow::into_owned)
+        });
+        (accepted.first_mut().and_then(Option::take), accepted.last_mut().and_then(Option::take))
+    }
+
+    /// The parts that an item lists.
+    fn parts_snapshot(&mut self, entry: Object<'a>, item: usize, list: &'static str) -> Result<(), Error> {
+        let mut listed = Vec::new();
+        for (place, part) in self.objects_in(entry, list) {
+            let kind = match part.string(part.member("type")) {
+                Found::Given(kind) => part.text(kind, &mut 0),
+                _ => continue,
+            };
+            if let Some(form) = part_form(&kind).filter(|form| form.list == list) {
+                listed.push((part, (form, i64::try_from(place).unwrap_or(i64::MAX))));
+            }
+        }
+        let keys: Vec<(&'static PartForm, i64)> = listed.iter().map(|(_, key)| *key).collect();
+        let parts = self.fold.block_mut(item).map(|block| block.match_parts(&keys)).unwrap_or_default();
+        for ((entry, (form, _)), part) in listed.into_iter().zip(parts) {
+            self.part_snapshot(entry, (item, part), form)?;
+        }
+        Ok(())
+    }
+
+    fn part_snapshot(&mut self, entry: Object<'a>, at: At, form: &PartForm) -> Result<(), Error> {
+        if let Some(text) = self.string_in(entry, form.member) {
+            let (raw, flags) = self.chunk.view().text(text);
+            self.fold.part_done(at, raw, flags)?;
+        }
+        let annotations: Vec<u32> = self.list_in(entry, "annotations").collect();
+        let is_open = self.fold.part_mut(at).is_some_and(|part| !part.is_annotated);
+        if annotations.is_empty() || !is_open {
+            return Ok(());
+        }
+        let annotations = annotations.into_iter().map(|annotation| self.kept(entry, annotation, true)).collect();
+        self.fold.annotate(at, "annotations", annotations)
+    }
+
+    // Texts.
+
+    fn delta(&mut self, streamed: Streamed) -> Result<(), Error> {
+        let (form, place_name) = match streamed {
+            Streamed::Part(form, _, place) => (form, place),
+            Streamed::Call(form, _) | Streamed::Own(form, ..) => (form, ""),
+        };
+        let (mut index, mut id, mut place, mut delta) = (None, None, None, None);
+        for (name, value) in super::members(self.chunk.bytes, self.chunk.tape, 0) {
+            match &*name {
+                b"output_index" => index = Some(value),
+                b"item_id" => id = Some(value),
+                b"delta" => delta = Some(value),
+                b"type" | b"response" | b"error" => {}
+                other if other == place_name.as_bytes() => place = Some(value),
+                _ => self.ignored.push(value),
+            }
+        }
+        let id = match self.chunk.string(id) {
+            Found::Given(id) => Ident::Given(id),
+            Found::Nothing => Ident::Absent,
+            Found::Wrong => {
+                self.ops.push(Op::Quirk(QuirkKind::WrongType, "item_id", About::Choice));
+                Ident::Absent
+            }
+        };
+        let index = self.index_op(index, "output_index");
+        self.ops.push(Op::Item(index, id, form));
+        match streamed {
+            Streamed::Part(_, part, name) => self.part_delta(part, place, name, delta),
+            Streamed::Call(..) => match self.chunk.arguments(delta) {
+                Arguments::Absent => {}
+                arguments => self.ops.push(Op::Input(arguments)),
+            },
+            Streamed::Own(_, path, _) => {
+                self.fold_now()?;
+                let text = self.given(self.chunk.string(delta), "delta");
+                return self.own_text(path, text, false);
+            }
+        }
+        Ok(())
+    }
+
+    fn part_delta(&mut self, form: &'static PartForm, place: Option<u32>, name: &'static str, delta: Option<u32>) {
+        let place = self.index_op(place, name);
+        let text = self.chunk.string(delta);
+        self.ops.push(Op::Part(form, place, if let Found::Given(text) = text { Some(text) } else { None }));
+        if matches!(text, Found::Wrong) {
+            self.ops.push(Op::Quirk(QuirkKind::WrongType, "delta", About::Block));
+        }
+    }
+
+    /// A fragment of a text that is an item's alone, or what it was said to be as a whole: that takes its place.
+    fn own_text(&mut self, path: &'static str, text: Option<Span>, done: bool) -> Result<(), Error> {
+        let (Some(item), Some(text)) = (self.fold.block(), text) else { return Ok(()) };
+        if done {
+            self.fold.drop_own(item, path);
+        }
+        let (raw, flags) = self.chunk.view().text(text);
+        self.fold.own_text(item, path, raw, flags)
+    }
+
+    fn done(&mut self, streamed: Streamed) -> Result<(), Error> {
+        self.fold_now()?;
+        let id = self.item_id(self.chunk, "item_id");
+        let (Streamed::Part(form, ..) | Streamed::Call(form, _) | Streamed::Own(form, ..)) = streamed;
+        let item = self.locate(form.kind, id.as_deref())?;
+        let place = match streamed {
+            Streamed::Part(_, _, place) => self.index_in(self.chunk, place).unwrap_or(0),
+            _ => 0,
+        };
+        if !self.fold.is_of(item, form, true) {
+            self.wrong_type("output_index");
+            return Ok(());
+        }
+        match streamed {
+            Streamed::Part(_, part, _) => {
+                let Some(at) = self.fold.block_mut(item).map(|block| block.part(part, place)) else { return Ok(()) };
+                let Some(text) = self.string_in(self.chunk, part.member) else { return Ok(()) };
+                let (raw, flags) = self.chunk.view().text(text);
+                self.fold.part_done((item, at), raw, flags)
+            }
+            Streamed::Call(_, member) => {
+                let call = self.fold.blocks().get(item).and_then(|block| block.call);
+                call.map_or(Ok(()), |call| self.call_snapshot(self.chunk, call, member, Said::InPassing))
+            }
+            Streamed::Own(_, path, member) => {
+                let text = self.string_in(self.chunk, member);
+                self.fold.set_block(item);
+                self.own_text(path, text, true)
+            }
+        }
+    }
+
+    fn part_event(&mut self, place_name: &'static str) -> Result<(), Error> {
+        self.fold_now()?;
+        let Some(part) = self.object_in(self.chunk, "part") else { return Ok(()) };
+        let kind = match part.string(part.member("type")) {
+            Found::Given(kind) => part.text(kind, &mut 0),
+            _ => return Ok(()),
+        };
+        let Some(form) = part_form(&kind) else { return Ok(()) };
+        let item_form = if form.text == TextKind::Reasoning { &REASONING } else { &MESSAGE };
+        let id = self.item_id(self.chunk, "item_id");
+        let item = self.locate(item_form.kind, id.as_deref())?;
+        let place = self.index_in(self.chunk, place_name).unwrap_or(0);
+        match self.fold.block_mut(item).filter(|block| block.call.is_none()).map(|block| block.part(form, place)) {
+            Some(at) => self.part_snapshot(part, (item, at), form),
+            None => Ok(()),
+        }
+    }
+
+    fn annotation(&mut self) -> Result<(), Error> {
+        self.fold_now()?;
+        let annotation = self.object_in(self.chunk, "annotation");
+        let id = self.item_id(self.chunk, "item_id");
+        let item = self.locate(MESSAGE.kind, id.as_deref())?;
+        let place = self.index_in(self.chunk, "content_index").unwrap_or(0);
+        let Some(annotation) = annotation else { return Ok(()) };
+        let part = self.fold.block_mut(item).filter(|block| block.call.is_none());
+        let Some(part) = part.map(|block| block.part(&OUTPUT_TEXT, place)) else { return Ok(()) };
+        let annotation = self.kept(annotation, annotation.index, true);
+        self.fold.annotate((item, part), "annotations", vec![annotation])
+    }
+
+    // The response itself.
+
+    /// What an event says of the whole response; the terminal one ends it.
+    fn response(&mut self, kind: &str) -> Result<(), Error> {
+        let is_terminal = TERMINAL.contains(&kind);
+        if !is_terminal && self.chunk.node(self.chunk.member("response")).is_none() {
+            return Ok(());
+        }
+        self.fold_now()?;
+        let response = self.object_in(self.chunk, "response");
+        if let Some(response) = response {
+            self.origin(response)?;
+        }
+        if is_terminal {
+            self.terminal(response, kind)?;
+        }
+        if let Some(usage) = response.and_then(|response| self.object_in(response, "usage")) {
+            if let (Some(node), false) = (usage.tape.node(usage.index), usage.is_empty()) {
+                self.apply(Op::Usage(Span::source(node), false))?;
+            }
+        }
+        self.fold.done |= is_terminal;
+        Ok(())
+    }
+
+    fn origin(&mut self, response: Object<'a>) -> Result<(), Error> {
+        if let Some(id) = self.string_in(response, "id") {
+            self.apply(Op::Id(id))?;
+        }
+        if let Some(model) = self.string_in(response, "model") {
+            self.apply(Op::Model(model))?;
+        }
+        match self.number_in(response, "created_at") {
+            Some(created) if !is_zero(self.chunk.view().raw(created)) => self.apply(Op::Created(created)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The items of the terminal event, an empty list of which erases nothing, and the finish reason.
+    fn terminal(&mut self, response: Option<Object<'a>>, kind: &str) -> Result<(), Error> {
+        if let Some(response) = response {
+            let mut unlisted = Unlisted::of(self.fold);
+            for (place, entry) in self.objects_in(response, "output") {
+                let item = self.listed(entry, place, &mut unlisted)?;
+                unlisted.take(item);
+                self.snapshot(entry, item, true)?;
+            }
+        }
+        let details = response.and_then(|response| self.object_in(response, "incomplete_details"));
+        let reason = details.and_then(|details| self.string_in(details, "reason"));
+        let status = response.and_then(|response| self.string_in(response, "status"));
+        match reason.or(status) {
+            Some(reason) => self.apply(Op::Finish(reason)),
+            None => {
+                self.fold.finish_with(kind.strip_prefix(PREFIX).unwrap_or(kind));
+                Ok(())
+            }
+        }
+    }
+
+    /// The item that the terminal event lists at a place; one that is not known begins.
+    fn listed(&mut self, entry: Object<'a>, place: usize, unlisted: &mut Unlisted) -> Result<usize, Error> {
+        let kind = self.kind_of(entry);
+        let id = self.item_id(entry, "id");
+        let call_id = match entry.ident(entry.member("call_id")) {
+            Ident::Given(id) if call_kind(&kind).is_some() => Some(entry.text(id, &mut 0)),
+            _ => None,
+        };
+        let place = i64::try_from(place).unwrap_or(i64::MAX);
+        let listed = Listed { place, kind: &kind, call_id: call_id.as_deref(), id: id.as_deref() };
+        match unlisted.find(self.fold, listed) {
+            Some(item) => Ok(item),
+            None => {
+                let index = Some(place).filter(|&place| self.fold.item_at(place).is_none());
+                self.fold.begin_item(index, id.as_deref(), &kind, call_kind(&kind))
+            }
+        }
+    }
+
+    /// The error that an event is or brings (E6); a failed response holds its own.
+    fn outcome(&mut self, kind: &str) -> Result<(), Error> {
+        self.error(false);
+        if kind != "response.failed" {
+            return Ok(());
+        }
+        let response = match self.chunk.object(self.chunk.member("response")) {
+            Found::Given(response) => response,
+            _ => self.chunk,
+        };
+        let stated = [response, self.chunk]
+            .into_iter()
+            .find_map(|object| super::stated_in(object.bytes, object.tape, object.index));
+        Err(stated.map_or_else(
+            || Error::failed("the response failed"),
+            |source| Error::provider(source, self.fold.limits.depth),
+        ))
+    }
+}
