@@ -18,6 +18,7 @@ Read: TypeAlias = "Callable[[], Any]"
 """Gives the next bytes that have come, or what is false at the end of the body; async: awaits to."""
 
 READ_SIZE = 65536
+COMPRESSED_READ_SIZE = 512
 EXCERPT = 64 * 1024
 """How much of a refused response is read to say what it is (E6), in bytes."""
 
@@ -68,7 +69,12 @@ def _requests_read(response: Any) -> Read:  # noqa: ANN401
 
 
 def _urllib3_read(response: Any) -> Read:  # noqa: ANN401
-    """Read what has come; its iterators wait for a full buffer where the body is not chunked."""
+    """Read what has come; its iterators wait for a full buffer where the body is not chunked.
+
+    Of a compressed body a read may give nothing before the end.
+    """
+    if response.headers.get("content-encoding", "identity") != "identity":
+        return _step(response.stream(COMPRESSED_READ_SIZE, decode_content=True))
     return lambda: response.read1(READ_SIZE, decode_content=True)
 
 
@@ -88,15 +94,15 @@ CLIENTS: dict[tuple[str, str], Client] = {
     ("requests", "Response"): Client(_requests_read),
     ("urllib3", "HTTPResponse"): Client(_urllib3_read, status="status"),
     ("http", "HTTPResponse"): Client(lambda response: lambda: response.read1(READ_SIZE), status="status"),
-    ("primp", "Response"): Client(lambda response: _step(iter(response.iter_bytes()))),
-    ("primp", "AsyncResponse"): Client(
+    ("builtins", "Response"): Client(lambda response: _step(iter(response.iter_bytes()))),
+    ("builtins", "AsyncResponse"): Client(
         lambda response: _async_step(aiter(response.aiter_bytes())), close="aclose", asynchronous=_always
     ),
     ("aiohttp", "ClientResponse"): Client(
         lambda response: response.content.readany, status="status", asynchronous=_always
     ),
 }
-"""The clients, by the top module and the name of the class of their responses."""
+"""The clients, by the top module and the name of the class of their responses; primp's classes name no module."""
 
 _HTTPX = Client(_httpx_read)
 _HTTPX_ASYNC = Client(_httpx_async_read, close="aclose", asynchronous=_always)

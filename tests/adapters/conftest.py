@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,3 +15,10 @@ if TYPE_CHECKING:
 def gateway() -> Iterator[Gateway]:
     with running() as gateway:
         yield gateway
+
+
+@pytest.fixture
+def closing() -> Iterator[contextlib.ExitStack]:
+    """What is entered here is closed behind the test: clients and their connections."""
+    with contextlib.ExitStack() as stack:
+        yield stack
