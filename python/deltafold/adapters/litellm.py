@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from litellm import ModelResponse
+from litellm import ModelResponse, Usage
 
 import deltafold
 from deltafold.adapters._chat import chat_completion_of
@@ -31,10 +31,10 @@ def model_response(completion: Completion) -> ModelResponse:
     for choice, folded in zip(response.choices, completion.choices, strict=True):
         if folded.finish_reason is None:  # LiteLLM's own default is "stop"
             choice.finish_reason = None
-    if usage is None:
+    if usage is not None:
+        response.usage = Usage(**usage)
+    elif hasattr(response, "usage"):
         del response.usage
-    else:
-        response.usage = type(response.usage)(**usage)
     return response
 
 
