@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from deltafold.harness.calls import accept
 from deltafold.harness.js import UNDEFINED, JsError, JsonValue, JsValue, Record, as_record, equal, to_text
 from deltafold.harness.model import legacy
 from deltafold.harness.model.errors import UnsupportedError
@@ -70,7 +71,7 @@ KNOWN_TYPES: Final = frozenset(
 
 def filled(value: JsValue) -> bool:
     """Tell whether a value is a non-empty string, the only thing that counts as an identity (I1)."""
-    return isinstance(value, str) and value != ""
+    return accept(value) is not None
 
 
 def message_of(event: Record) -> JsValue:
