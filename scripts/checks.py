@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from scripts import environments, system
 from scripts.shell import ROOT, Failed, run, say, section
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 PYTHON_SOURCES = ("python", "tests", "benches", "scripts", "dev")
@@ -28,10 +28,9 @@ def formatting(venv: Path) -> None:
 
 
 def types(venv: Path) -> None:
-    """Mypy and pyright, both strict; the package and a file of typical use (tests/typing)."""
+    """Mypy and pyright, both strict; the package and a file of typical use."""
     python = environments.python_of(venv)
-    typed = ["python/deltafold", *(["tests/typing"] if (ROOT / "tests" / "typing").is_dir() else [])]
-    run(python, "-m", "mypy", "--strict", *typed)
+    run(python, "-m", "mypy", "--strict", "python/deltafold", "tests/typing/typical_use.py")
     run(environments.program_of(venv, "pyright"), "--pythonpath", python, "--warnings")
 
 
@@ -81,7 +80,10 @@ def instructions(venv: Path) -> None:
         run(environments.python_of(venv), "-m", "benches.callgrind")
 
 
-CHECKS: dict[str, Callable[[Path], None]] = {
+Part = Callable[["Path"], None]
+"""A step of a run, given the main environment."""
+
+CHECKS: dict[str, Part] = {
     "ruff": formatting,
     "types": types,
     "stubtest": stub,
@@ -89,13 +91,13 @@ CHECKS: dict[str, Callable[[Path], None]] = {
     "workflows": workflows,
 }
 
-MEASUREMENTS: dict[str, Callable[[Path], None]] = {
+MEASUREMENTS: dict[str, Part] = {
     "quick benchmark": quick_benchmark,
     "instruction counts": instructions,
 }
 
 
-def run_all(checks: dict[str, Callable[[Path], None]], venv: Path) -> None:
+def run_all(checks: dict[str, Part], venv: Path) -> None:
     """Run every check, whatever became of the ones before; Failed with the names of the fallen."""
     fallen: list[str] = []
     for name, check in checks.items():

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scripts import checks, environments, interpreters, system
-from scripts.shell import ROOT, Failed, run, say, section
+from scripts.shell import Failed, run, say, section
 
 if TYPE_CHECKING:
     from scripts.interpreters import Interpreter
@@ -98,23 +99,31 @@ def demo() -> None:
 
 def test(only_current: bool, pytest_words: list[str]) -> None:  # noqa: FBT001 (a flag of the command line)
     """Cargo test, then the wheel on every Python: all tests on the first, the fold suite on the others."""
-    system.ensure("strace", "postgres")
-    with section("cargo test"):
-        rust_tests()
     found = [interpreters.current()] if only_current else [*filter(usable, interpreters.supported())]
     if not found:
         raise Failed("no Python >= 3.11 that can make virtual environments")
     say(f"Pythons: {', '.join('.'.join(map(str, interpreter.version)) for interpreter in found)}")
     setup(ALL_GROUPS, found[0])
-    wheel = next(environments.WHEELS.glob("*.whl"))
+    system.ensure("strace", "postgres")
+    parts: dict[str, checks.Part] = {"cargo test": lambda _venv: rust_tests()}
     for other in reversed(found[1:]):
-        with section(f"pytest on Python {other.name}, fold suite"):
-            python = environments.prepare(environments.OTHERS / other.name, other, "test")
-            environments.install_wheel(python, wheel)
-            ignored = [f"--ignore={folder}" for folder in ON_FIRST_ONLY]
-            run(python, "-m", "pytest", *ignored, *pytest_words)
-    with section(f"pytest on Python {found[0].name}, full suite"):
-        run(environments.python_of(environments.MAIN), "-m", "pytest", *pytest_words)
+        name = f"pytest on Python {other.name}, fold suite"
+        parts[name] = functools.partial(fold_suite, other, pytest_words)
+    parts[f"pytest on Python {found[0].name}, full suite"] = functools.partial(full_suite, pytest_words)
+    checks.run_all(parts, environments.MAIN)
+
+
+def fold_suite(interpreter: Interpreter, pytest_words: list[str], _venv: Path) -> None:
+    """The tests of the fold on another Python, in an environment of its own, against the wheel."""
+    python = environments.prepare(environments.OTHERS / interpreter.name, interpreter, "test")
+    environments.install_wheel(python, next(environments.WHEELS.glob("*.whl")))
+    ignored = [f"--ignore={folder}" for folder in ON_FIRST_ONLY]
+    run(python, "-m", "pytest", *ignored, *pytest_words)
+
+
+def full_suite(pytest_words: list[str], venv: Path) -> None:
+    """Every test, in the main environment, against the wheel."""
+    run(environments.python_of(venv), "-m", "pytest", *pytest_words)
 
 
 def rust_tests() -> None:
@@ -127,19 +136,20 @@ def rust_tests() -> None:
 
 
 def ci() -> None:
-    """Everything; a part that fails does not keep the others from running."""
+    """Everything; a part that fails does not keep the others from running, but a wheel has to be there."""
     fallen: list[str] = []
-    for name, part in (("tests", lambda: test(only_current=False, pytest_words=[])), ("checks", all_checks)):
-        try:
-            part()
-        except Failed as failure:
-            say(str(failure))
-            fallen.append(name)
+    try:
+        test(only_current=False, pytest_words=[])
+    except Failed as failure:
+        say(str(failure))
+        fallen.append("tests")
+    if not next(environments.WHEELS.glob("*.whl"), None):
+        raise Failed("there is no wheel to check")
+    try:
+        checks.run_all(checks.CHECKS | checks.MEASUREMENTS, environments.MAIN)
+    except Failed as failure:
+        say(str(failure))
+        fallen.append("checks")
     if fallen:
         raise Failed(f"{' and '.join(fallen)} did not pass")
-    say(f"\n./dev ci in {ROOT.name}: all passed")
-
-
-def all_checks() -> None:
-    """Linters, types and measurements in the environment that the tests have left."""
-    checks.run_all(checks.CHECKS | checks.MEASUREMENTS, environments.MAIN)
+    say("\n./dev ci: all passed")

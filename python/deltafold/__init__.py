@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         assemble,
         assemble_many,
     )
+    from deltafold._responses import ResponseLike
     from deltafold._stream import BytesLike, Malformed, Tee, WireName
     from deltafold.completion import Choice, Completion, Quirk, ToolCall
     from deltafold.events import (
@@ -108,7 +109,7 @@ if not TYPE_CHECKING:
 
 
 def stream(  # noqa: PLR0913
-    chunks: Iterable[BytesLike],
+    chunks: Iterable[BytesLike] | ResponseLike,
     *,
     wire: WireName = "auto",
     policy: Policy | None = None,
@@ -119,6 +120,8 @@ def stream(  # noqa: PLR0913
 ) -> EventStream:
     """Give the events of chunks of bytes as they come, afterwards `.completion`.
 
+    A response of httpx, requests, urllib3, urllib or primp may stand for its chunks: its status and content
+    type are checked first (ProviderError, WireError), and `with` closes it.
     `coalesce` joins neighbouring deltas of one text within a chunk. `tee`, a callable or a file opened for
     binary writing, gets every chunk before it is parsed. Errors are raised after the events before them (P7).
     """
@@ -127,7 +130,7 @@ def stream(  # noqa: PLR0913
 
 
 def astream(  # noqa: PLR0913
-    chunks: AsyncIterable[BytesLike],
+    chunks: AsyncIterable[BytesLike] | ResponseLike,
     *,
     wire: WireName = "auto",
     policy: Policy | None = None,
@@ -136,7 +139,10 @@ def astream(  # noqa: PLR0913
     coalesce: bool = True,
     tee: Tee = None,
 ) -> AsyncEventStream:
-    """Give the events of an async iterable of bytes; everything else as in `stream`."""
+    """Give the events of an async iterable of bytes; everything else as in `stream`.
+
+    Responses may be those of aiohttp, httpx and primp.
+    """
     assembler = Assembler(wire=wire, policy=policy, limits=limits, malformed=malformed, coalesce=coalesce)
     return AsyncEventStream(assembler, chunks, tee)
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from deltafold.errors import MalformedToolCall
+
+if TYPE_CHECKING:
+    from deltafold.reference.partial import PartialReader
 
 _DEPTH = 1_000_000
 """The status has already said that the nesting is within the limits."""
@@ -59,15 +62,31 @@ def recovered(call: CallLike) -> str | None:
     return repeated_suffix(call.arguments, _DEPTH)
 
 
-def partial(text: str) -> Any:  # noqa: ANN401
+_READERS = 64
+"""How many calls that are being shown are remembered; of the longest unseen the reader is dropped."""
+
+_readers: dict[tuple[object, ...], PartialReader] = {}
+
+
+def partial(text: str, *call: object) -> Any:  # noqa: ANN401
     """Give the value that a JSON text begins as far as it is certain, for display (A7).
 
     The last string is kept as far as it came; an unfinished number, literal, member name or escape is left
-    out, and so is everything from an error on. None when nothing is certain.
+    out, and so is everything from an error on. None when nothing is certain. `call` says whose text it is: the
+    reading goes on where it stopped for that call, if what was read then is how the text begins, so that a
+    call shown at each of its fragments is read once.
     """
-    from deltafold.reference.partial import certain_value  # noqa: PLC0415
+    from deltafold.reference.partial import PartialReader  # noqa: PLC0415
 
-    return certain_value(text)
+    reader = _readers.pop(call, None)
+    if reader is None or not text.startswith(reader.text):
+        reader = PartialReader()
+    value = reader.read(text)
+    if not reader.finished:
+        for oldest in tuple(_readers)[: len(_readers) + 1 - _READERS]:
+            _readers.pop(oldest, None)
+        _readers[call] = reader
+    return value
 
 
 def integer(text: str) -> int:

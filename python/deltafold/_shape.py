@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from typing import Any
 
 from deltafold._json import copied, is_object
@@ -88,20 +89,29 @@ def to_message(completion: Any, choice: int = 0) -> dict[str, Any] | list[dict[s
     """Give the assistant message to send back (X6).
 
     Chat: the message. Anthropic: the message with its content blocks. Responses: the list of input items.
-    MalformedToolCall(kind="missing-id") for a call without id; ValueError when there is no such choice.
+    MalformedToolCall(kind="missing-id") for a call without id; ValueError when there is no such choice. A
+    response without any choice is an empty answer.
     """
     chosen = next((entry for entry in completion.choices if entry.index == choice), None)
-    if chosen is None:
+    if chosen is None and (choice or completion.choices):
         raise ValueError(f"the response has no choice {choice}")
-    for call in chosen.tool_calls:
+    for call in () if chosen is None else chosen.tool_calls:
         if not call.id and call.kind != "legacy-function":
             text = f"call {call.position} of choice {choice} has no id, it cannot be sent back"
             raise MalformedToolCall(text, kind="missing-id", partial=completion)
     if completion.wire == "anthropic-messages":
-        return {"role": "assistant", "content": [copied(block) for block in completion.blocks]}
+        return {
+            "role": "assistant",
+            "content": [copied(block) for block in completion.blocks if _says(block)],
+        }
     if completion.wire == "openai-responses":
         return _input_items(completion, chosen)
-    return _chat_message(chosen)
+    return {"role": "assistant", "content": ""} if chosen is None else _chat_message(chosen)
+
+
+def _says(block: Any) -> bool:  # noqa: ANN401
+    """Whether a content block may be sent back: an empty text is refused by the provider."""
+    return block.get("type") != "text" or bool(block.get("text"))
 
 
 def _chat_message(choice: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -147,10 +157,10 @@ def _chat_call(call: Any) -> dict[str, Any]:  # noqa: ANN401
 def _input_items(completion: Any, choice: Any) -> list[dict[str, Any]]:  # noqa: ANN401
     """Give blocks and calls in their order on the wire."""
     items: list[dict[str, Any]] = []
-    calls = list(choice.tool_calls)
+    calls = deque(() if choice is None else choice.tool_calls)
     for place, block in enumerate(completion.blocks):
         while calls and calls[0].blocks_before <= place:
-            items.append(_call_item(calls.pop(0)))
+            items.append(_call_item(calls.popleft()))
         items.append(copied(block))
     return items + [_call_item(call) for call in calls]
 

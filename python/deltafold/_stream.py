@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias
 
+from deltafold._responses import AsyncResponseChunks, opened
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
     from types import TracebackType
@@ -68,14 +70,14 @@ class _Stream:
 class EventStream(_Stream):
     """The events of a response, to be iterated once; afterwards `.completion`.
 
-    An error is raised when the events before it have been handed out (P7). As a context manager it closes
+    The chunks are bytes, or a response of a client that is known (deltafold._responses). An error is raised when the events before it have been handed out (P7). As a context manager it closes
     the source of the chunks.
     """
 
-    def __init__(self, assembler: AssemblerLike, chunks: Iterable[BytesLike], tee: Tee = None) -> None:
+    def __init__(self, assembler: AssemblerLike, chunks: Any, tee: Tee = None) -> None:  # noqa: ANN401
         """Read chunks into an assembler."""
         super().__init__(assembler, tee)
-        self._chunks = chunks
+        self._chunks: Iterable[BytesLike] = opened(chunks, asynchronous=False)
         self._iterator: Iterator[Event] | None = None
 
     def __iter__(self) -> Iterator[Event]:
@@ -124,10 +126,10 @@ class EventStream(_Stream):
 class AsyncEventStream(_Stream):
     """As EventStream, over an async iterable of chunks."""
 
-    def __init__(self, assembler: AssemblerLike, chunks: AsyncIterable[BytesLike], tee: Tee = None) -> None:
+    def __init__(self, assembler: AssemblerLike, chunks: Any, tee: Tee = None) -> None:  # noqa: ANN401
         """Read chunks into an assembler."""
         super().__init__(assembler, tee)
-        self._chunks = chunks
+        self._chunks: AsyncIterable[BytesLike] | AsyncResponseChunks = opened(chunks, asynchronous=True)
         self._iterator: AsyncIterator[Event] | None = None
 
     def __aiter__(self) -> AsyncIterator[Event]:
@@ -144,7 +146,15 @@ class AsyncEventStream(_Stream):
         assembler = self._assembler
         feed = assembler.feed
         tee = self._tee
-        async for chunk in self._chunks:
+        response = isinstance(self._chunks, AsyncResponseChunks)
+        read = await self._chunks.open() if response else aiter(self._chunks).__anext__
+        while True:
+            try:
+                chunk = await read()
+            except StopAsyncIteration:
+                break
+            if response and not chunk:
+                break
             if tee is not None:
                 tee(chunk)
             for event in feed(chunk):

@@ -61,7 +61,7 @@ class ToolCall(ByValue):
 
     def partial(self) -> Any:  # noqa: ANN401
         """Give the arguments as far as they are certain, for display only (A7); None when nothing is."""
-        return _arguments.partial(self.arguments)
+        return _arguments.partial(self.arguments, self.choice, self.position, self.id)
 
     def recovered(self) -> str | None:
         """Give the last whole arguments of a call that sent them repeatedly (A6), or None."""

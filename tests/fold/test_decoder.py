@@ -5,12 +5,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
-from typing import Any
+import random
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support import VECTORS, cuts, even_sizes, pieces
+from tests.support import FIXED_SEED, RANDOM_SEED, VECTORS, cuts, even_sizes, pieces, random_sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 CASES = {case["name"]: case for case in json.loads((VECTORS / "sse.json").read_bytes())["cases"]}
 HUGE = {case["name"]: case for case in json.loads((VECTORS / "sse_huge.json").read_bytes())}
@@ -60,7 +63,7 @@ def test_huge_case(engine: Any, name: str) -> None:
     case = HUGE[name]
     body = huge_body(case)
     assert len(body) == case["bytes"]
-    for size in (len(body), 1024, 1000):
+    for size in (len(body), 1000):
         events, _ = decode(engine, pieces(body, even_sizes(size)))
         assert len(events) == case["events"]
         assert sum(len(event.data) for event in events) == case["data_chars"]
@@ -97,3 +100,58 @@ def test_event_is_a_value(engine: Any) -> None:
 def test_decoder_state(engine: Any) -> None:
     decoder = engine.SSEDecoder()
     assert (decoder.last_event_id, decoder.retry, decoder.comments, bytes(decoder.tail)) == ("", None, 0, b"")
+
+
+LINES = (
+    *(
+        b"data: x",
+        b"data:",
+        b"data",
+        b"data:  y",
+        b"event: e",
+        b"event",
+        b"id: 1",
+        b"id",
+        b"id: \0",
+        b"retry: 7",
+    ),
+    *(
+        b"retry: -7",
+        b": c",
+        b":",
+        b"",
+        b"",
+        b"",
+        b"\xef\xbb\xbfdata: z",
+        b"x: y",
+        b"data: \xff\xc3",
+        b"\xe2\x82",
+    ),
+)
+
+
+def random_stream(source: random.Random) -> bytes:
+    ends = source.choice(((b"\n",), (b"\r\n",), (b"\r",), (b"\n", b"\r\n", b"\r")))
+    parts = [source.choice(LINES) + source.choice(ends) for _ in range(source.randint(0, 12))]
+    body = (b"\xef\xbb\xbf" if source.random() < 0.2 else b"") + b"".join(parts)
+    if source.random() < 0.3:
+        body = body[: source.randint(0, len(body))]
+    if source.random() < 0.3 and body:
+        at = source.randrange(len(body))
+        body = body[:at] + bytes([source.randrange(256)]) + body[at + 1 :]
+    return body
+
+
+@pytest.mark.parametrize("seed", [FIXED_SEED, RANDOM_SEED])
+def test_both_engines_agree_on_random_streams(engines: tuple[Any, Any], seed: int) -> None:
+    source = random.Random(seed)
+    for number in range(1000):
+        body = random_stream(source)
+        found = []
+        for at, engine in enumerate(engines):
+            sizes = random_sizes((seed, number, at), 10)
+            events, decoder = decode(engine, pieces(body, sizes))
+            members = [(event.event, event.data, event.id, event.retry) for event in events]
+            state = (decoder.last_event_id, decoder.retry, decoder.comments, bytes(decoder.tail))
+            found.append((members, state))
+        assert found[0] == found[1], (seed, body)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.outcomes import plain
 from tests.support import public
 
-FRAMES = 6
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def frames_of(number: int) -> list[bytes]:
@@ -56,9 +56,9 @@ def in_threads(count: int, work: Callable[[int], None]) -> list[BaseException]:
 def test_ten_thousand_live_assemblers(engine: Any) -> None:
     count = 10_000
     assemblers = [engine.Assembler() for _ in range(count)]
-    for at in range(FRAMES):
-        for number, assembler in enumerate(assemblers):
-            assembler.feed(frames_of(number)[at])
+    for frames in zip(*map(frames_of, range(count)), strict=True):
+        for assembler, frame in zip(assemblers, frames, strict=True):
+            assembler.feed(frame)
     for number, assembler in enumerate(assemblers):
         check_result(assembler.close(), number)
 

@@ -33,13 +33,14 @@ from deltafold.reference.stream import Assembler, assemble, assemble_many
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Iterable
 
+    from deltafold._responses import ResponseLike
     from deltafold._stream import BytesLike, Malformed, Tee, WireName
 
 IMPLEMENTATION = "reference"
 
 
 def stream(  # noqa: PLR0913
-    chunks: Iterable[BytesLike],
+    chunks: Iterable[BytesLike] | ResponseLike,
     *,
     wire: WireName = "auto",
     policy: Policy | None = None,
@@ -54,7 +55,7 @@ def stream(  # noqa: PLR0913
 
 
 def astream(  # noqa: PLR0913
-    chunks: AsyncIterable[BytesLike],
+    chunks: AsyncIterable[BytesLike] | ResponseLike,
     *,
     wire: WireName = "auto",
     policy: Policy | None = None,

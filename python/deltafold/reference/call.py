@@ -17,11 +17,12 @@ _JSON_SPACE = " \t\n\r"
 class ToolDelta:
     """What one entry of the wire says about one call: accepted identity (I1), arguments, oddities.
 
-    `index` is usable or None (I2). `remarks` are quirks with their details, to be reported with the call
+    `index` is usable or None (I2). `is_whole`: what is kept of the entry stands in place of what an earlier
+    one said (W3). `remarks` are quirks with their details, to be reported with the call
     that the delta goes to.
     """
 
-    __slots__ = ("arguments", "extra", "id", "index", "kind", "name", "remarks")
+    __slots__ = ("arguments", "extra", "id", "index", "is_whole", "kind", "name", "remarks")
 
     def __init__(self, kind: Kind = "function") -> None:
         """Begin with a delta that says nothing."""
@@ -31,6 +32,7 @@ class ToolDelta:
         self.name: str | None = None
         self.arguments = ""
         self.extra: dict[str, Any] = {}
+        self.is_whole = False
         self.remarks: list[tuple[str, str]] = []
 
     @property
@@ -46,8 +48,9 @@ class Call:
     started: its identity has been shown in an event (I11). ended: its ToolCallEnd has come (A3); closed:
     its block or item has ended, which proves its end (A4).
     dropped: it repeated another call and is none (I7).
-    begun_snapshot, done_snapshot: the whole arguments as said when the call began, or was done; they count
-    when nothing is streamed. standing: the one that stands in place of what was streamed (W2, W3).
+    fallback: arguments that count when none are streamed (W2). begun_snapshot, done_snapshot: the whole
+    arguments as said when the call began, or was done; they fill or are compared (W3). standing: the one
+    that stands in place of what was streamed.
     """
 
     __slots__ = (
@@ -61,6 +64,7 @@ class Call:
         "dropped",
         "ended",
         "extra",
+        "fallback",
         "held",
         "id",
         "index",
@@ -87,6 +91,7 @@ class Call:
         self.extra = extra
         self.depth = depth
         self.text = Text()
+        self.fallback = ""
         self.begun_snapshot = ""
         self.done_snapshot = ""
         self.standing: str | None = None
@@ -107,7 +112,7 @@ class Call:
         """The arguments so far (A1)."""
         if self.standing is not None:
             return self.standing
-        return str(self.text) or self.done_snapshot or self.begun_snapshot
+        return str(self.text) or self.done_snapshot or self.begun_snapshot or self.fallback
 
     def append(self, visible: str) -> None:
         """Append a fragment as sent."""

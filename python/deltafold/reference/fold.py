@@ -170,8 +170,9 @@ class Fold:
         if delta.kind == "custom" and call.kind == "function" and not call.name and not call.text:
             call.kind = "custom"
         self._identify(choice, call, delta)
+        keep = call.extra.put if delta.is_whole else call.extra.append
         for key, value in delta.extra.items():
-            call.extra.put(key, value)
+            keep(key, value)
         self.append_arguments(choice, call, delta.arguments)
 
     def append_arguments(self, choice: ChoiceState, call: Call, fragment: str) -> None:
@@ -187,8 +188,13 @@ class Fold:
         elif not call.held and call.id and call.name and self.policy.identity == "first":
             self._start(choice, call, call.id)
 
+    def take_fallback(self, call: Call, value: str) -> None:
+        """Keep arguments that count when none are streamed (W2)."""
+        self.budget.spend(weigh(value))
+        call.fallback = value
+
     def take_snapshot(self, choice: ChoiceState, call: Call, value: str, *, done: bool) -> None:
-        """Keep what arguments are said to be as a whole, when the call begins or when it is done (W2, W3).
+        """Keep what arguments are said to be as a whole, when the call begins or when it is done (W3).
 
         It is compared when the call ends. Of a call that has ended the value stands only if none came before.
         """
@@ -233,8 +239,8 @@ class Fold:
         if delta.id and call.id not in {None, delta.id}:
             self.quirks.report("id-changed", choice.index, call.position, f"{call.id}, then {delta.id}")
         if delta.id and delta.id != call.id and (call.id is None or replace):
-            former, call.id = call.id, delta.id
-            choice.router.learn(call, former)
+            call.id = delta.id
+            choice.router.learn(call)
         if delta.name and call.name not in {None, delta.name}:
             self.quirks.report("name-changed", choice.index, call.position, f"{call.name}, then {delta.name}")
         if delta.name and delta.name != call.name and (call.name is None or replace):
@@ -336,7 +342,7 @@ class Fold:
         visible = call.text.flush()
         self.quirks.report("lone-surrogate", choice.index, call.position, count=len(visible))
         if not call.text and not visible:
-            visible = call.done_snapshot or call.begun_snapshot
+            visible = call.done_snapshot or call.begun_snapshot or call.fallback
         snapshots = {call.begun_snapshot, call.done_snapshot} - {"", str(call.text) + visible}
         if snapshots:
             self.quirks.report("snapshot-differs", choice.index, call.position)

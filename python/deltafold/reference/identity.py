@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Router:
         self._open_call = open_call
         self._bound: dict[int, Call] = {}
         self._lent: set[int] = set()
-        self._known: dict[str, list[Call]] = {}
+        self._known: dict[str, list[int]] = {}
 
     def route(self, delta: ToolDelta) -> Route:
         """Find or open the call that a delta goes to; the first line that fits."""
@@ -77,17 +78,21 @@ class Router:
             return call, None  # I12
         return self._bound_index(delta, call)
 
-    def learn(self, call: Call, former: str | None) -> None:
-        """Note that a call took an id, in place of a former one under `identity="last"`."""
-        if former is not None:
-            self._known[former].remove(call)
+    def learn(self, call: Call) -> None:
+        """Note that a call took its id."""
         if call.id is not None:
-            self._known.setdefault(call.id, []).append(call)
+            heappush(self._known.setdefault(call.id, []), -call.position)
 
     def _newest(self, call_id: str | None) -> Call | None:
-        """Give the newest call with an id (I2, "known id")."""
-        holders = self._known.get(call_id) if call_id else None
-        return max(holders, key=lambda call: call.position) if holders else None
+        """Give the newest call with an id (I2, "known id"); some may have another by now (I12)."""
+        holders = self._known.get(call_id or "", [])
+        while holders and self._calls[-holders[0]].id != call_id:
+            heappop(holders)
+        return self._calls[-holders[0]] if holders else None
+
+    def _last(self) -> Call | None:
+        """Give the last call that tool deltas may go to; a legacy call has deltas of its own (X3)."""
+        return next((call for call in reversed(self._calls) if call.kind != "legacy-function"), None)
 
     def _bound_index(self, delta: ToolDelta, call: Call) -> Route:
         if delta.id:
@@ -122,13 +127,14 @@ class Router:
         other = self._newest(delta.id)
         if other is not None:
             return self._known_elsewhere(delta, other)  # I5a
-        if not delta.id and not delta.name and self._calls and not self._calls[-1].complete:
+        last = self._last()
+        if not delta.id and not delta.name and last is not None and not last.complete:
             self._lent.add(self._index_of(delta))
-            return self._bind(delta, self._calls[-1]), "index-changed"  # I5b
+            return self._bind(delta, last), "index-changed"  # I5b
         return self._new(delta), None  # I5c
 
     def _without_index(self, delta: ToolDelta) -> Route:
-        last = self._calls[-1] if self._calls else None
+        last = self._last()
         known = self._newest(delta.id)
         if known is not None:
             return known, None  # I6a

@@ -1,122 +1,198 @@
-"""The value that the beginning of a JSON text is certain to have (A7), for display only."""
+"""The value that the beginning of a JSON text is certain to have (A7), for display only.
+
+A reader goes on where it stopped, so that asking at every fragment costs one pass over the text in all; what
+each answer costs beside that is a copy of the containers that are still open.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from deltafold._json import is_list, is_object
+from deltafold._json import is_object
 from deltafold.reference.json import number_value, unescape
 from deltafold.reference.text import clean
 
 _SPACE = re.compile(r"[ \t\n\r]*+")
 _STRING = re.compile(r'(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)((?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?)(?=[,\]} \t\n\r])")
-_HALF_PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}$")
+_PART_OF_NUMBER = re.compile(r"[-+.eE0-9]*+")
+_HALF_PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
+_HALF_PAIR_LENGTH = 6
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
 _WORD = re.compile("|".join(_WORDS))
 
 
 def certain_value(text: str) -> Any:  # noqa: ANN401
     """Give the value as far as it is certain, None when nothing is."""
-    reader = _Reader(text)
-    while reader.step():
-        pass
-    return reader.root[0] if reader.root else None
+    return PartialReader().read(text)
 
 
-class _Reader:
-    """Reads elements and closing brackets one by one, until one is not there as a whole.
+class PartialReader:
+    """Reads a text that grows.
 
-    fresh: the innermost container has no element yet.
+    `expected` is the token that may come next: "value", "first value" (or the end of the list), "key", "first
+    key" (or the end of the object), "colon", "next" (a comma or the end of the container), or "nothing" behind
+    the value or an error. `scanned` counts the characters looked at: at most two for each of the text, a number being found and then read.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self) -> None:
+        """Begin before the value."""
+        self.text = ""
+        self.scanned = 0
+        self._position = 0
+        self._expected = "value"
+        self._root: list[Any] = []
+        self._stack: list[Any] = []
+        self._key: str | None = None
+        self._keys: list[str | None] = []
+        self._pieces: list[str] | None = None
+        self._number_end = 0
+
+    def read(self, text: str) -> Any:  # noqa: ANN401
+        """Read on in a text that begins with the one before; give a value of its own."""
         self.text = text
-        self.position = 0
-        self.root: list[Any] = []
-        self.stack: list[Any] = []
-        self.fresh = True
+        while self._step():
+            pass
+        return self._value()
 
-    def step(self) -> bool:
-        """Read on; False when nothing more is certain."""
-        key = None
-        if self.stack:
-            container = self.stack[-1]
-            if self._take("}" if is_object(container) else "]"):
-                self.stack.pop()
-                self.fresh = False
-                return bool(self.stack)
-            if not self.fresh and not self._take(","):
-                return False
-            if is_object(container):
-                key = self._key()
-                if key is None:
-                    return False
-        return self._element(key)
+    @property
+    def finished(self) -> bool:
+        """Whether nothing that follows can change the value."""
+        return self._expected == "nothing"
 
-    def _element(self, key: str | None) -> bool:
-        if self._take("{"):
-            return self._open(key, {})
-        if self._take("["):
-            return self._open(key, [])
-        read = self._scalar()
-        if read is None:
+    def _step(self) -> bool:
+        """Take one token, or more of a string; False when nothing more is certain."""
+        if self._pieces is not None:
+            return self._string(self._pieces)
+        found = _SPACE.match(self.text, self._position)
+        self._advance(found.end() if found else self._position)
+        if self._position == len(self.text) or self._expected == "nothing":
             return False
-        value, whole = read
-        self._store(key, value)
-        self.fresh = False
-        return whole and bool(self.stack)
+        return self._token(self.text[self._position])
 
-    def _open(self, key: str | None, container: Any) -> bool:  # noqa: ANN401
-        self._store(key, container)
-        self.stack.append(container)
-        self.fresh = True
-        return True
+    def _token(self, character: str) -> bool:
+        expected = self._expected
+        if expected == "next" or (expected == "first value" and character == "]"):
+            return self._next(character)
+        if expected == "colon":
+            return self._take("value") if character == ":" else self._fail()
+        if expected.endswith("key"):
+            if character == "}" and expected == "first key":
+                return self._next(character)
+            return self._open_string() if character == '"' else self._fail()
+        if character == '"':
+            return self._open_string()
+        if character in "{[":
+            return self._open(character)
+        return self._scalar()
 
-    def _store(self, key: str | None, value: Any) -> None:  # noqa: ANN401
-        container: object = self.stack[-1] if self.stack else self.root
-        if is_object(container) and key is not None:
-            container[key] = value
-        elif is_list(container):
-            container.append(value)
+    def _next(self, character: str) -> bool:
+        """Take the comma, or the end of the innermost container."""
+        in_object = is_object(self._stack[-1])
+        if character == ",":
+            return self._take("key" if in_object else "value")
+        if character != ("}" if in_object else "]"):
+            return self._fail()
+        self._stack.pop()
+        self._keys.pop()
+        return self._take("next" if self._stack else "nothing")
 
-    def _take(self, character: str) -> bool:
-        found = _SPACE.match(self.text, self.position)
-        start = found.end() if found else self.position
-        if not self.text.startswith(character, start):
-            return False
-        self.position = start + 1
-        return True
+    def _open(self, bracket: str) -> bool:
+        container: Any = {} if bracket == "{" else []
+        self._store(container)
+        self._stack.append(container)
+        self._keys.append(self._key)
+        return self._take("first key" if bracket == "{" else "first value")
 
-    def _key(self) -> str | None:
-        """Read a member name and its colon; None when they are not whole."""
-        if not self._take('"'):
-            return None
-        name, whole = self._string()
-        return name if whole and self._take(":") else None
+    def _open_string(self) -> bool:
+        self._pieces = []
+        return self._take(self._expected)
 
-    def _string(self) -> tuple[str, bool]:
-        """Read a string after its quote, as far as it came; the last half of a pair is not certain."""
-        found = _STRING.match(self.text, self.position)
-        end = found.end() if found else self.position
-        content = self.text[self.position : end]
+    def _string(self, pieces: list[str]) -> bool:
+        """Read more of a string; the last half of a pair is not certain."""
+        found = _STRING.match(self.text, self._position)
+        end = found.end() if found else self._position
+        content = self.text[self._position : end]
         whole = self.text.startswith('"', end)
-        self.position = end + 1
-        return clean(unescape(content if whole else _HALF_PAIR.sub("", content)))[0], whole
+        if not whole and _HALF_PAIR.search(content, max(0, len(content) - _HALF_PAIR_LENGTH)):
+            content = content[:-_HALF_PAIR_LENGTH]
+        if content:
+            pieces.append(clean(unescape(content))[0])
+        self._advance(self._position + len(content))
+        if not whole:
+            return False
+        self._pieces = None
+        if self._expected.endswith("key"):
+            self._key = "".join(pieces)
+            return self._take("colon")
+        self._store("".join(pieces))
+        return self._take("next" if self._stack else "nothing")
 
-    def _scalar(self) -> tuple[Any, bool] | None:
-        """Read a string, number or literal, and whether it is whole; None when it may still change."""
-        if self._take('"'):
-            return self._string()
-        found = _SPACE.match(self.text, self.position)
-        start = found.end() if found else self.position
-        number = _NUMBER.match(self.text, start)
+    def _scalar(self) -> bool:
+        """Take a number or literal; one that the text ends in may still change."""
+        start = self._position
         word = _WORD.match(self.text, start)
-        if number is not None:
-            self.position = number.end()
-            return number_value(number[0], number[1]), True
         if word is not None:
-            self.position = word.end()
-            return _WORDS[word[0]], True
-        return None
+            return self._whole_scalar(_WORDS[word[0]], word.end())
+        part = _PART_OF_NUMBER.match(self.text, max(start, self._number_end))
+        end = part.end() if part else start
+        self.scanned += end - max(start, self._number_end)
+        self._number_end = end
+        if end == len(self.text):
+            return False
+        number = _NUMBER.match(self.text, start)
+        if number is None:
+            return self._fail() if end > start else False
+        return self._whole_scalar(number_value(number[0], number[1]), number.end())
+
+    def _whole_scalar(self, value: Any, end: int) -> bool:  # noqa: ANN401
+        self._store(value)
+        self._advance(end)
+        self._expected = "next" if self._stack else "nothing"
+        return True
+
+    def _store(self, value: Any) -> None:  # noqa: ANN401
+        _put(self._stack[-1] if self._stack else self._root, self._key, value)
+
+    def _take(self, expected: str) -> bool:
+        """Pass one character."""
+        self._advance(self._position + 1)
+        self._expected = expected
+        return True
+
+    def _advance(self, position: int) -> None:
+        self.scanned += position - self._position
+        self._position = position
+
+    def _fail(self) -> bool:
+        self._expected = "nothing"
+        return False
+
+    def _value(self) -> Any:  # noqa: ANN401
+        """Give the value: closed containers are shared, for they do not change; open ones are copied."""
+        in_string = self._pieces is not None and not self._expected.endswith("key")
+        inner: Any = "".join(self._pieces or ())
+        if self._pieces is not None:
+            self._pieces[:] = [inner]
+        for depth in reversed(range(len(self._stack))):
+            container = self._stack[depth].copy()
+            if depth == len(self._stack) - 1:
+                if in_string:
+                    _put(container, self._key, inner)
+            elif is_object(container):
+                container[self._keys[depth + 1] or ""] = inner
+            else:
+                container[-1] = inner
+            inner = container
+        if self._stack or in_string:
+            return inner
+        return self._root[0] if self._root else None
+
+
+def _put(container: Any, key: str | None, value: Any) -> None:  # noqa: ANN401
+    """Add a value to the end of a container."""
+    if is_object(container):
+        container[key or ""] = value
+    else:
+        container.append(value)

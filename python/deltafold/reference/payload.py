@@ -12,6 +12,7 @@ from deltafold.reference.wire import WIRES, decide
 
 if TYPE_CHECKING:
     from deltafold.reference.fold import Fold
+    from deltafold.reference.sse import ErrorLine
     from deltafold.reference.wire import Wire
 
 DONE = "[DONE]"
@@ -100,22 +101,21 @@ class Payloads:
                 return
         self.take(event, data, offset)
 
-    def take_error_line(self, text: str, offset: int) -> None:
+    def take_error_line(self, line: ErrorLine) -> None:
         """Take a line `error: {json}` as an error (E6); anything else is an unknown field (S4)."""
-        self.at(offset)
-        text = text.strip(_SPACE)
-        if self._over:
-            late = text.startswith("{")
-            self._fold.quirks.report("data-after-done" if late else "unknown-field", detail="error")
+        self.at(line.offset)
+        text = line.text.strip(_SPACE)
+        if self._over and text.startswith("{"):
+            self._fold.quirks.report("data-after-done", detail="error")
             return
         try:
             document = self._parse(text)
         except json.MalformedJsonError:
             document = None
-        if document is None or not is_object(document.value):
+        if document is not None and is_object(document.value):
+            raise payload_error(document, self._place.frame, line.offset)
+        if line.ended:
             self._fold.quirks.report("unknown-field", detail="error")
-            return
-        raise payload_error(document, self._place.frame, offset)
 
     def close(self) -> None:
         """End the response when the input ends."""
@@ -170,10 +170,10 @@ class Payloads:
         self._place.surrogates = document.surrogates
         self._wire.fold(document, event)
         error = document.value.get("error")
-        if self._wire.failed or event == "error" or is_error(error):
-            raise self._wire.error(document) or payload_error(document, self._place.frame, self._place.offset)
         if error is not None and not isinstance(error, (dict, str)):
             self._fold.quirks.report("wrong-type", detail="error")
+        if self._wire.failed or event == "error" or is_error(error):
+            raise self._wire.error(document) or payload_error(document, self._place.frame, self._place.offset)
         if self._fold.marked:
             self._ended_by_wire = True
             self._end()

@@ -90,7 +90,7 @@ def _looks_like(text: str, *, is_text: bool, is_json: bool) -> str:
     if text[:1] == "<":
         return "HTML or XML"
     if text[:1] in {"{", "["}:
-        return "JSON lines" if "\n" in text or "\r" in text else "JSON"
+        return "NDJSON (one JSON value a line)" if "\n" in text or "\r" in text else "JSON"
     return "plain text"
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from threading import RLock
+from typing import TYPE_CHECKING, cast
 
 from deltafold.errors import DeltafoldError
 from deltafold.policy import Limits, Policy
@@ -13,7 +14,7 @@ from deltafold.reference.fold import Fold
 from deltafold.reference.payload import Payloads
 from deltafold.reference.place import Place
 from deltafold.reference.provider import BODY_KEPT, body_error
-from deltafold.reference.sse import ErrorLine, Frame, FrameReader, Oddity, Oversize, decode
+from deltafold.reference.sse import ErrorLine, Frame, FrameReader, Oddity, Oversize, as_bytes, decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 class Assembler:
     """Folds one response, fed in any cuts (S7).
 
-    `error` is the error that the next call raises, or None (P7). After `finish` no more input is taken.
+    After `finish` no more input is taken. Threads that share one take turns.
     """
 
     def __init__(
@@ -41,7 +42,8 @@ class Assembler:
         """Begin an empty response; ValueError for an unknown wire or way with malformed payloads."""
         if malformed not in {"raise", "skip"}:
             raise ValueError(f"malformed is 'raise' or 'skip', not {malformed!r}")
-        self.error: DeltafoldError | None = None
+        self._lock = RLock()
+        self._error: DeltafoldError | None = None
         self._limits = limits or Limits()
         self._place = Place()
         self._emitter = Emitter(coalesce=coalesce)
@@ -53,45 +55,55 @@ class Assembler:
         self._finished = False
         self._completion: Completion | None = None
 
+    @property
+    def error(self) -> DeltafoldError | None:
+        """The error that the next call raises, or None (P7)."""
+        return self._error
+
     def feed(self, data: BytesLike) -> list[Event]:
         """Take bytes of the stream, give the events that they complete.
 
         An error is not raised here but by the next call, so that no event is lost (P7). ValueError after
         `finish`.
         """
-        self._may_feed()
-        data = bytes(data)
-        return self._guard(lambda: self._feed(data))
+        raw = as_bytes(data)
+        with self._lock:
+            self._may_feed()
+            return self._guard(lambda: self._feed(raw))
 
     def feed_payload(self, payload: BytesLike | str) -> list[Event]:
         """Take one payload that has no framing: a frame without an offset."""
-        self._may_feed()
-        raw = payload.encode(errors="surrogatepass") if isinstance(payload, str) else bytes(payload)
-        return self._guard(lambda: self._feed_payload(raw))
+        raw = payload.encode(errors="surrogatepass") if isinstance(payload, str) else as_bytes(payload)
+        with self._lock:
+            self._may_feed()
+            return self._guard(lambda: self._feed_payload(raw))
 
     def finish(self) -> list[Event]:
         """End the input, give the last events; [] when called again."""
-        self._raise_error()
-        if self._finished:
-            return []
-        self._finished = True
-        return self._guard(self._finish)
+        with self._lock:
+            self._raise_error()
+            if self._finished:
+                return []
+            self._finished = True
+            return self._guard(self._finish)
 
     def close(self) -> Completion:
         """Finish, and give the result; again the same when called again. A cut stream is a result (E5)."""
-        self.finish()
-        self._raise_error()
-        if self._completion is None:
-            self._completion = self.snapshot()
-        return self._completion
+        with self._lock:
+            self.finish()
+            self._raise_error()
+            if self._completion is None:
+                self._completion = self.snapshot()
+            return self._completion
 
     def snapshot(self) -> Completion:
         """Give the response so far; `end` is "open" until it has ended."""
-        if self._completion is not None:
-            return self._completion
-        if self.error is not None and self.error.partial is not None:
-            return self.error.partial
-        return completion(self._fold, self._payloads.wire_name, self._payloads.blocks())
+        with self._lock:
+            if self._completion is not None:
+                return self._completion
+            if self._error is not None and self._error.partial is not None:
+                return self._error.partial
+            return completion(self._fold, self._payloads.wire_name, self._payloads.blocks())
 
     def _may_feed(self) -> None:
         self._raise_error()
@@ -99,8 +111,8 @@ class Assembler:
             raise ValueError("the assembler has been finished, it takes no more input")
 
     def _raise_error(self) -> None:
-        if self.error is not None:
-            raise self.error
+        if self._error is not None:
+            raise self._error
 
     def _guard(self, step: Callable[[], None]) -> list[Event]:
         """Run a step; an error in it waits for the next call, and knows what came before it (P7)."""
@@ -109,7 +121,7 @@ class Assembler:
         except DeltafoldError as error:
             self._fold.fail(error)
             error.partial = completion(self._fold, self._payloads.wire_name, self._payloads.blocks())
-            self.error = error
+            self._error = error
         return self._emitter.drain()
 
     def _feed(self, data: bytes) -> None:
@@ -136,7 +148,7 @@ class Assembler:
                         item.event, item.data, item.offset
                     )
                 elif isinstance(item, ErrorLine):
-                    payloads.take_error_line(item.text, item.offset)
+                    payloads.take_error_line(item)
                 else:
                     payloads.at(None)
                     self._fold.quirks.report(item.kind, detail=item.detail)
@@ -153,6 +165,14 @@ class Assembler:
         self._payloads.close()
 
 
+def _chunks(data: BytesLike | Iterable[BytesLike]) -> Iterable[BytesLike]:
+    """Give the chunks; any object with the buffer protocol is one of them."""
+    try:
+        return (memoryview(cast("BytesLike", data)),)
+    except TypeError:
+        return cast("Iterable[BytesLike]", data)
+
+
 def assemble(
     data: BytesLike | Iterable[BytesLike],
     *,
@@ -163,11 +183,8 @@ def assemble(
 ) -> Completion:
     """Fold a whole stream, given at once or in chunks; errors are raised with what came before (P7)."""
     assembler = Assembler(wire=wire, policy=policy, limits=limits, malformed=malformed)
-    if isinstance(data, (bytes, bytearray, memoryview)):
-        assembler.feed(bytes(data))
-    else:
-        for chunk in data:
-            assembler.feed(chunk)
+    for chunk in _chunks(data):
+        assembler.feed(chunk)
     return assembler.close()
 
 

@@ -5,6 +5,7 @@ use crate::completion::CallKind;
 use crate::json::tape::{Kind, Node};
 use crate::quirk::QuirkKind;
 use crate::template::Text;
+use crate::wire::openai_chat::integer;
 
 /// A text in a payload. In a learnt template the payload at hand may have its parts shifted: `before` and `upto` count the
 /// holes before the start and the end, `hole` is the hole that the span is, if it is one.
@@ -102,6 +103,18 @@ pub(crate) enum Index {
     At(Span),
 }
 
+impl Index {
+    /// The index, where it is usable.
+    #[inline]
+    pub(crate) fn read(self, view: &View<'_>) -> Option<i64> {
+        match self {
+            Self::Given(index) => Some(index),
+            Self::Missing => None,
+            Self::At(span) => integer(view.raw(span)),
+        }
+    }
+}
+
 /// What a delta brings to a call's arguments (A1, A2).
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Arguments {
@@ -119,6 +132,59 @@ pub(crate) struct CallDelta {
     pub(crate) name: Ident,
     pub(crate) arguments: Arguments,
     pub(crate) kind: CallKind,
+}
+
+/// What a departure is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum About {
+    /// The stream, whatever choice it is at.
+    Stream,
+    /// The current choice.
+    Choice,
+    /// The call last named in it.
+    Call,
+    /// The block last found in it; where none was found, nothing is reported.
+    Block,
+}
+
+/// A kind of texts that blocks hold and that join a text of their choice, in the words of its wire.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct PartForm {
+    /// The kind.
+    pub(crate) kind: &'static str,
+    /// The member that holds the text.
+    pub(crate) member: &'static str,
+    /// The member of a block that lists such parts.
+    pub(crate) list: &'static str,
+    pub(crate) text: TextKind,
+}
+
+/// Which blocks an operation can be about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fit {
+    /// Those of this kind.
+    Kind(&'static str),
+    /// Those that an input is streamed to.
+    Input,
+}
+
+/// What an event says of the item that it is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Says {
+    /// That it begins, and what it is.
+    Begun,
+    /// That it is done, and what it is.
+    Done,
+    /// Something else.
+    Other,
+}
+
+/// The kind of an item, in the words of its wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ItemForm<'a> {
+    pub(crate) kind: &'a str,
+    /// What kind of call it is, if it is one.
+    pub(crate) call: Option<CallKind>,
 }
 
 /// One operation on the fold.
@@ -154,8 +220,16 @@ pub(crate) enum Op {
     Finish(Span),
     /// A usage object (U1); whether it came where only few look for it.
     Usage(Span, bool),
-    /// A departure that reading showed, with its path; whether it is about the call last named.
-    Quirk(QuirkKind, &'static str, bool),
+    /// The operations that follow are about the block that is open under that index.
+    Block(Index, Fit),
+    /// The operations that follow are about the item of that index or id, which begins where none is known.
+    Item(Index, Ident, &'static ItemForm<'static>),
+    /// A fragment of the part of that form and place of the block.
+    Part(&'static PartForm, Index, Span),
+    /// A fragment of the block's input, or of its call's arguments.
+    Input(Arguments),
+    /// A departure that reading showed, with its path.
+    Quirk(QuirkKind, &'static str, About),
     /// The provider reports an error (E6).
     Error(Span),
 }

@@ -112,6 +112,12 @@ impl Error {
         self
     }
 
+    /// A failure of which the provider said nothing more (E6).
+    pub(crate) fn failed(message: &str) -> Self {
+        let provider = Provider { kind: None, code: Value::Null, status: None };
+        Self { provider: Some(Box::new(provider)), ..Self::new(ErrorKind::ProviderError, message) }
+    }
+
     /// The error that a provider's error value reports, an object or a string, given as its source text (E6).
     pub(crate) fn provider(source: &[u8], depth: usize) -> Self {
         let value = crate::json::parse(source, depth).unwrap_or(Value::Null);

@@ -189,7 +189,13 @@ impl ToolCall {
 
     /// The arguments as far as they are certain, for display only (A7).
     fn partial<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        shared(slf.py(), "deltafold._arguments", "partial")?.call1((slf.get().call.arguments.as_str(),))
+        let call = &slf.get().call;
+        shared(slf.py(), "deltafold._arguments", "partial")?.call1((
+            call.arguments.as_str(),
+            call.choice,
+            call.position,
+            call.id.as_str(),
+        ))
     }
 
     /// The last whole arguments of a call that sent them repeatedly (A6), or None.
@@ -230,8 +236,8 @@ impl Quirk {
     }
 
     #[classattr]
-    fn __match_args__() -> [&'static str; 6] {
-        ["kind", "count", "frame", "choice", "call", "detail"]
+    fn __match_args__(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
+        PyTuple::new(py, ["kind", "count", "frame", "choice", "call", "detail"])
     }
 }
 

@@ -196,9 +196,8 @@ class AnthropicMessages:
         delta = ToolDelta()
         report = remark(delta)
         delta.index = index
-        for name in ("id", "name"):
-            identity = identity_of(start, name, "content_block", report)
-            setattr(delta, name, identity and self._fold.clean(identity, 0))
+        delta.id = identity_of(start, "id", "content_block", report)
+        delta.name = identity_of(start, "name", "content_block", report)
         delta.extra = {key: value for key, value in start.items() if key not in KNOWN_IN_CALL}
         given = object_in(start, "input", "content_block", report)
         call = block.call = self._fold.open_call(choice, delta)
@@ -206,7 +205,7 @@ class AnthropicMessages:
             self._fold.quirks.report(kind, 0, call.position, detail)
         self._fold.fold_into(choice, call, delta)
         if given:
-            self._fold.take_snapshot(choice, call, document.source(start, "input"), done=False)
+            self._fold.take_fallback(call, document.source(start, "input"))
 
     def _start_members(self, start: JsonObject, block: Block, choice: ChoiceState) -> None:
         """Keep the start of a block; its text counts."""

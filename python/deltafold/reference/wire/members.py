@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltafold._json import JsonObject, is_object
 from deltafold.reference.identity import accept, usable_index
+from deltafold.reference.text import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +81,10 @@ def index_of(parent: JsonObject, key: str, path: str, report: Report) -> int | N
 
 
 def identity_of(parent: JsonObject, key: str, path: str, report: Report) -> str | None:
-    """Give an accepted identity (I1) or None, with a quirk for what came in its place."""
+    """Give an accepted identity (I1) or None, with a quirk for what came in its place.
+
+    It is no fragment: lone surrogates in it are replaced (P5).
+    """
     if key not in parent:
         return None
     value = parent[key]
@@ -88,6 +92,10 @@ def identity_of(parent: JsonObject, key: str, path: str, report: Report) -> str 
     if accepted is None:
         kind = "null-identity" if value is None else "empty-identity" if value == "" else "wrong-type"
         report(kind, under(path, key))
+        return None
+    accepted, lone = clean(accepted)
+    for _ in range(lone):
+        report("lone-surrogate", under(path, key))
     return accepted
 
 

@@ -135,6 +135,7 @@ class OpenAIChat:
         index_quirks: list[tuple[str, str]] = []
         index = index_of(entry, "index", path, lambda kind, detail: index_quirks.append((kind, detail))) or 0
         choice = self._fold.choice(index)
+        choice.late_frame = None
         report = self._report(index)
         for kind, detail in index_quirks:
             report(kind, detail)
@@ -164,9 +165,10 @@ class OpenAIChat:
     ) -> None:
         """Fold a delta in the order of events: reasoning, content, refusal, calls (X1)."""
         report = self._report(choice.index)
-        parts, content = self._content(delta, path, report)
-        self._fold_reasoning(choice, delta, parts, path)
-        self._fold.text(choice, "content", content)
+        thoughts, texts = self._content(delta, path, report)
+        self._fold_reasoning(choice, delta, thoughts, path)
+        for text in texts:
+            self._fold.text(choice, "content", text)
         self._fold.text(choice, "refusal", string_in(delta, "refusal", path, report))
         entries = objects(list_in(delta, "tool_calls", path, report), f"{path}.tool_calls", report)
         for place, entry in entries:
@@ -176,40 +178,34 @@ class OpenAIChat:
             self._fold_legacy_call(choice, function_call, f"{path}.function_call")
         self._keep_extra(choice, delta, path, report)
 
-    def _content(self, delta: JsonObject, path: str, report: Report) -> tuple[str, str]:
+    def _content(self, delta: JsonObject, path: str, report: Report) -> tuple[list[str], list[str]]:
         """Give the reasoning and the text in `content`, which is a string or a list of parts (X1)."""
         content = member_in(delta, "content", (str, list), path, report)
         if not is_list(content):
-            return "", content or ""
-        reasoning: list[str] = []
-        text: list[str] = []
+            return [], [content or ""]
+        thoughts: list[str] = []
+        texts: list[str] = []
         for part in content:
             if not is_object(part):
                 continue
             if part.get("type") == "text" and isinstance(part.get("text"), str):
-                text.append(part["text"])
+                texts.append(part["text"])
             elif part.get("type") in THINKING_PARTS:
-                reasoning.append(_thinking(part))
-        return "".join(reasoning), "".join(text)
+                thoughts.extend(_thinking(part))
+        return thoughts, texts
 
-    def _fold_reasoning(self, choice: ChoiceState, delta: JsonObject, from_parts: str, path: str) -> None:
+    def _fold_reasoning(self, choice: ChoiceState, delta: JsonObject, thoughts: list[str], path: str) -> None:
         """Take the first non-empty reasoning member, else the text of the details; parts besides (X1)."""
         report = self._report(choice.index)
-        reasoning, member = "", None
-        for name in REASONING_MEMBERS:
-            value = string_in(delta, name, path, report)
-            if value and not reasoning:
-                reasoning, member = value, name
+        values = {name: string_in(delta, name, path, report) for name in REASONING_MEMBERS}
+        member = next((name for name, value in values.items() if value), None)
         details = list_in(delta, "reasoning_details", path, report)
-        pieces = [piece for _, piece in objects(details or [], f"{path}.reasoning_details", report)]
-        if not reasoning:
-            reasoning = "".join(_first_text(piece, ("text", "summary")) for piece in pieces)
-        if from_parts and member is None:
-            member = "content"
+        pieces = [piece for _, piece in objects(details, f"{path}.reasoning_details", report)]
+        fragments = [values[member]] if member else [_first_text(piece) for piece in pieces]
         if choice.reasoning_member is None:
-            choice.reasoning_member = member
-        self._fold.text(choice, "reasoning", reasoning)
-        self._fold.text(choice, "reasoning", from_parts)
+            choice.reasoning_member = member or ("content" if any(thoughts) else None)
+        for fragment in (*fragments, *thoughts):
+            self._fold.text(choice, "reasoning", fragment)
         if pieces:
             choice.extra.merge_pieces("reasoning_details", pieces, JOINED_IN_DETAILS)
 
@@ -222,11 +218,11 @@ class OpenAIChat:
             delta.index = place
         elif delta.index is None:
             report("index-missing", path)
-        delta.id = self._clean_identity(choice, identity_of(entry, "id", path, report))
+        delta.id = identity_of(entry, "id", path, report)
         kind, member, body = self._body(entry, path, report)
         if kind == "custom":
             delta.kind = "custom"
-        self._read_body(choice, delta, body, f"{path}.{member}", "input" if kind == "custom" else "arguments")
+        self._read_body(delta, body, f"{path}.{member}", "input" if kind == "custom" else "arguments")
         delta.extra = {key: value for key, value in entry.items() if key not in KNOWN_IN_ENTRY}
         self._fold.tool_delta(choice, delta)
 
@@ -239,21 +235,16 @@ class OpenAIChat:
             return "custom", "custom", custom
         return "function", "function", function
 
-    def _read_body(
-        self, choice: ChoiceState, delta: ToolDelta, body: JsonObject, path: str, arguments: str
-    ) -> None:
+    def _read_body(self, delta: ToolDelta, body: JsonObject, path: str, arguments: str) -> None:
         report = remark(delta)
-        delta.name = self._clean_identity(choice, identity_of(body, "name", path, report))
+        delta.name = identity_of(body, "name", path, report)
         if self._document is not None:
             delta.arguments = arguments_of(self._document, body, arguments, path, report)
-
-    def _clean_identity(self, choice: ChoiceState, identity: str | None) -> str | None:
-        return identity and self._fold.clean(identity, choice.index)
 
     def _fold_legacy_call(self, choice: ChoiceState, body: JsonObject, path: str) -> None:
         """Fold a legacy function call, one a choice (X3)."""
         delta = ToolDelta("legacy-function")
-        self._read_body(choice, delta, body, path, "arguments")
+        self._read_body(delta, body, path, "arguments")
         if choice.legacy_call is None:
             choice.legacy_call = self._fold.open_call(choice, delta)
         self._fold.note_late(choice)
@@ -271,17 +262,21 @@ class OpenAIChat:
                 choice.extra.append(key, value)
 
 
-def _thinking(part: JsonObject) -> str:
-    """Give the text of a thinking or reasoning part, nested lists included (X1)."""
+def _thinking(part: JsonObject) -> list[str]:
+    """Give the texts of a thinking or reasoning part, nested lists included (X1)."""
     value = next((part[name] for name in PART_TEXTS if isinstance(part.get(name), (str, list))), "")
-    if isinstance(value, str):
-        return value
-    return "".join(
-        element if isinstance(element, str) else _thinking(element)
-        for element in value
-        if isinstance(element, str) or is_object(element)
-    )
+    if not is_list(value):
+        return [value]
+    texts: list[str] = []
+    for element in value:
+        if isinstance(element, str):
+            texts.append(element)
+        elif is_object(element):
+            texts.extend(_thinking(element))
+    return texts
 
 
-def _first_text(piece: JsonObject, names: tuple[str, ...]) -> str:
-    return next((piece[name] for name in names if isinstance(piece.get(name), str) and piece[name]), "")
+def _first_text(piece: JsonObject) -> str:
+    """Give the readable text of a piece of `reasoning_details`."""
+    values = (piece.get(name) for name in ("text", "summary"))
+    return next((value for value in values if isinstance(value, str) and value), "")

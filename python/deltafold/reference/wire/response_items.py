@@ -2,71 +2,42 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from deltafold._json import JsonObject, copied, is_object
-from deltafold.reference.text import Text, weigh_value
+from deltafold.reference.text import weigh, weigh_value
+from deltafold.reference.wire.response_parts import PART_LISTS, Part
 
 if TYPE_CHECKING:
     from deltafold.reference.call import Call
     from deltafold.reference.fold import Fold
+    from deltafold.reference.place import Budget
+    from deltafold.reference.text import Text
 
 CALL_KINDS = {"function_call": "function", "custom_tool_call": "custom"}
 """Items that are calls; all others are blocks."""
-
-PART_TEXTS = {
-    "output_text": "content",
-    "refusal": "refusal",
-    "reasoning_text": "reasoning",
-    "summary_text": "reasoning",
-}
-"""The kinds of parts with a text, and the choice's text that they join."""
-
-PART_MEMBER = {"refusal": "refusal"}
-"""The member of a part that holds its text, where it is not `text`."""
-
-PART_LISTS = {
-    "output_text": "content",
-    "refusal": "content",
-    "reasoning_text": "content",
-    "summary_text": "summary",
-}
-"""The member of an item that lists the parts of a kind."""
-
-
-class Part:
-    """A text of an item: as streamed, and as said to be when done."""
-
-    __slots__ = ("annotated", "annotations", "done", "kind", "text")
-
-    def __init__(self, kind: str) -> None:
-        """Begin a part."""
-        self.kind = kind
-        self.text = Text()
-        self.done: str | None = None
-        self.annotated = False
-        self.annotations: list[Any] = []
-
-    @property
-    def value(self) -> str:
-        """The text as it stands: the done value where it differs."""
-        return str(self.text) if self.done is None else self.done
-
-    def block(self) -> JsonObject:
-        """Give the part as an item lists it."""
-        part: JsonObject = {"type": self.kind, PART_MEMBER.get(self.kind, "text"): self.value}
-        if self.kind == "output_text":
-            part["annotations"] = list(self.annotations)
-        return part
 
 
 class Item:
     """An output item, from its first event to the terminal one.
 
     raw: what the wire said that the item is, most lately; done: that was its end, or the terminal event.
+    listed: the terminal event has it.
     """
 
-    __slots__ = ("call", "closed", "done", "id", "index", "joined", "kind", "parts", "raw", "weight")
+    __slots__ = (
+        "call",
+        "closed",
+        "done",
+        "id",
+        "index",
+        "joined",
+        "kind",
+        "listed",
+        "parts",
+        "raw",
+        "weight",
+    )
 
     def __init__(self, kind: str, index: int | None) -> None:
         """Begin an item."""
@@ -80,6 +51,7 @@ class Item:
         self.weight = 0
         self.done = False
         self.closed = False
+        self.listed = False
 
     def part(self, kind: str, place: int) -> Part:
         """Give a part, begun when it is new."""
@@ -87,22 +59,6 @@ class Item:
         if part is None:
             part = self.parts[kind, place] = Part(kind)
         return part
-
-    def match_parts(self, listed: list[tuple[str, int]]) -> list[Part]:
-        """Give the parts that an item lists, by kind and place.
-
-        A place that was not streamed is the next streamed part of its kind that is not listed by its own
-        place, for gateways count the places of deltas otherwise than those of the list.
-        """
-        spare = [key for key in self.parts if key not in listed]
-        found: list[Part] = []
-        for kind, place in listed:
-            key = (kind, place)
-            if key not in self.parts:
-                key = next((other for other in spare if other[0] == kind), key)
-                spare = [other for other in spare if other != key]
-            found.append(self.part(*key))
-        return found
 
     def keep(self, raw: JsonObject, fold: Fold, *, done: bool) -> None:
         """Keep what the wire says that the item is; what was said when it was done stands (W3)."""
@@ -154,8 +110,9 @@ class Items:
     The key is the output index, else the item id; item ids are aliases.
     """
 
-    def __init__(self) -> None:
-        """Begin without items."""
+    def __init__(self, budget: Budget) -> None:
+        """Begin without items; the ids are kept text (S8)."""
+        self._budget = budget
         self.all: list[Item] = []
         self._by_index: dict[int, Item] = {}
         self._by_id: dict[str, Item] = {}
@@ -167,41 +124,55 @@ class Items:
             item = self._by_id.get(item_id)
             if item is not None and index is not None and item.index is not None:
                 item = None
-        if item is None and index is None and item_id is None and self.all and not self.all[-1].closed:
-            item = self.all[-1]
-        if item is not None:
-            self._bind(item, index, item_id)
         return item
 
-    def open(self, kind: str, index: int | None, item_id: str | None) -> Item:
-        """Begin an item."""
+    @property
+    def last_open(self) -> Item | None:
+        """The last item, unless it is done."""
+        return self.all[-1] if self.all and not self.all[-1].closed else None
+
+    def open(self, kind: str, index: int | None) -> Item:
+        """Begin an item; `bind` follows."""
         item = Item(kind, index)
         self.all.append(item)
-        self._bind(item, index, item_id)
         return item
 
-    def match(
-        self, place: int, kind: str, call_id: str | None, item_id: str | None, taken: set[int]
-    ) -> Item | None:
-        """Find the item that the terminal event lists: by call id, then item id, then place."""
-        free = [item for item in self.all if id(item) not in taken]
+    def calls_by_id(self) -> dict[str, list[Item]]:
+        """Give the items of calls by the ids of their calls."""
+        found: dict[str, list[Item]] = {}
+        for item in self.all:
+            if item.call is not None and item.call.id is not None:
+                found.setdefault(item.call.id, []).append(item)
+        return found
+
+    def match(self, place: int, kind: str, item_id: str | None, same_call: list[Item]) -> Item | None:
+        """Find the item that the terminal event lists: by call id, then item id, then place.
+
+        `same_call` are the items of calls with the listed call id; of several, the one at the place or with
+        the item id, else the last. Those that were matched before do not count.
+        """
         at_place = self._by_index.get(place)
-        if call_id is not None:
-            same = [item for item in free if item.call is not None and item.call.id == call_id]
-            preferred = [item for item in same if item is at_place or item.id == item_id]
-            if same:
-                return (preferred or same)[-1]
+        free = [item for item in same_call if not item.listed]
+        if free:
+            preferred = [item for item in free if item is at_place or (item_id and item.id == item_id)]
+            return (preferred or free)[-1]
         by_id = self._by_id.get(item_id) if item_id is not None else None
         for item in (by_id, at_place):
-            if item is not None and id(item) not in taken and item.kind == kind:
+            if item is not None and not item.listed and item.kind == kind:
                 return item
         return None
 
-    def _bind(self, item: Item, index: int | None, item_id: str | None) -> None:
+    def bind(self, item: Item, index: int | None, item_id: str | None) -> None:
+        """Know an item by the index and the id of an event; the first of each are its own."""
         if index is not None and item.index is None:
             item.index = index
         if index is not None:
             self._by_index[index] = item
-        if item_id is not None:
-            self._by_id[item_id] = item
-            item.id = item.id or item_id
+        if item_id is None:
+            return
+        item.id = item.id or item_id
+        if item_id not in self._by_id:
+            self._budget.spend(weigh(item_id))
+        self._by_id[item_id] = item
+        if item.call is not None and not item.call.ended:
+            item.call.item_id = item.id

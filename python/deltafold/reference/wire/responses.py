@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from deltafold._json import JsonObject, is_object
 from deltafold.errors import ProviderError
 from deltafold.reference.call import ToolDelta
 from deltafold.reference.identity import accept
 from deltafold.reference.provider import is_error, provider_error
-from deltafold.reference.text import Text, weigh
+from deltafold.reference.text import Text, clean, weigh
 from deltafold.reference.wire.members import (
     arguments_of,
     identity_of,
@@ -21,7 +21,8 @@ from deltafold.reference.wire.members import (
     remark,
     string_in,
 )
-from deltafold.reference.wire.response_items import CALL_KINDS, PART_LISTS, PART_MEMBER, PART_TEXTS, Items
+from deltafold.reference.wire.response_items import CALL_KINDS, Items
+from deltafold.reference.wire.response_parts import PART_LISTS, PART_MEMBER, PART_TEXTS, PartFolder
 
 if TYPE_CHECKING:
     from deltafold.reference.call import Call
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from deltafold.reference.fold import Fold
     from deltafold.reference.json import Document
     from deltafold.reference.wire.members import Report
-    from deltafold.reference.wire.response_items import Item, Part
+    from deltafold.reference.wire.response_items import Item
 
 PREFIX = "response."
 TERMINAL = frozenset({"response.completed", "response.incomplete", "response.failed"})
@@ -65,8 +66,11 @@ class OpenAIResponses:
     def __init__(self, fold: Fold) -> None:
         """Fold into the given response."""
         self.failed = False
+        self._response_failed = False
         self._fold = fold
-        self._items = Items()
+        self._items = Items(fold.budget)
+        self._parts = PartFolder(fold, self._items, self._report)
+        self._block_count = 0
 
     @staticmethod
     def owns(payload: JsonObject, kind: str) -> bool:  # noqa: ARG004
@@ -77,7 +81,8 @@ class OpenAIResponses:
         """Fold one event by its type, or by its name where it has none."""
         kind = document.value.get("type")
         kind = kind if isinstance(kind, str) else event
-        self.failed = kind in {"error", "response.failed"}
+        self._response_failed = kind == "response.failed"
+        self.failed = self._response_failed or kind == "error"
         if not kind.startswith(PREFIX):
             return
         choice = self._fold.choice(0)
@@ -93,22 +98,23 @@ class OpenAIResponses:
         self._response(document, choice, kind)
 
     def error(self, document: Document) -> ProviderError | None:
-        """Give the error of a failed response; an `error` event holds its own."""
-        response = document.value.get("response")
-        if not is_object(response):
+        """Give the error of a failed response: its own, else that of its event."""
+        if not self._response_failed:
             return None
         place = self._fold.place
-        error = response.get("error")
-        if not is_error(error):
-            return ProviderError("the response failed", frame=place.frame, offset=place.offset)
-        source = document.source(response, "error") if is_object(error) else ""
-        return provider_error(error, source, place.frame, place.offset)
+        response = document.value.get("response")
+        for holder in (response, document.value):
+            if is_object(holder) and is_error(holder.get("error")):
+                error = holder["error"]
+                source = document.source(holder, "error") if is_object(error) else ""
+                return provider_error(error, source, place.frame, place.offset)
+        return ProviderError("the response failed", frame=place.frame, offset=place.offset)
 
     def close(self) -> None:
         """End the texts of items that were not done."""
         for item in self._items.all:
             if not item.closed:
-                self._end_texts(item)
+                self._parts.end(item)
 
     def blocks(self) -> list[JsonObject]:
         """Give the items that are no calls, in order."""
@@ -119,23 +125,43 @@ class OpenAIResponses:
 
     # finding items
 
-    def _locate(self, payload: JsonObject, kind: str, item_id: str | None, choice: ChoiceState) -> Item:
-        """Give the item of an event, opened when it is not known yet."""
+    def _locate(
+        self,
+        payload: JsonObject,
+        kind: str,
+        item_id: str | None,
+        choice: ChoiceState,
+        verb: str = "",
+    ) -> Item:
+        """Give the item of an event, begun when it is not known yet.
+
+        An event that says what an item is, by `added` or `done`, begins another one where a call meets what
+        is none. Without index and id the last item is meant, but an added one is always another.
+        """
         index = index_of(payload, "output_index", "", self._report)
         if index is None and item_id is None:
             self._report("index-missing", "")
-        item = self._items.find(index, item_id)
-        return self._open(kind, index, item_id, choice) if item is None else item
+            item = None if verb == "added" else self._items.last_open
+            if item is not None and verb and item.kind != kind:
+                item = None
+        else:
+            item = self._items.find(index, item_id)
+        if item is not None and verb and kind and kind != item.kind and (kind in CALL_KINDS or item.call):
+            item = None
+        if item is None:
+            return self._open(kind, index, item_id, choice)
+        self._items.bind(item, index, item_id)
+        return item
 
     def _open(self, kind: str, index: int | None, item_id: str | None, choice: ChoiceState) -> Item:
-        self._fold.block_count = sum(item.call is None for item in self._items.all)
+        self._fold.block_count = self._block_count
         delta = ToolDelta("custom" if CALL_KINDS.get(kind) == "custom" else "function")
         delta.index = index
         call = self._fold.open_call(choice, delta) if kind in CALL_KINDS else None
-        item = self._items.open(kind, index, item_id)
+        item = self._items.open(kind, index)
         item.call = call
-        if call is not None:
-            call.item_id = item_id
+        self._block_count += call is None
+        self._items.bind(item, index, item_id)
         return item
 
     def _item_id(self, parent: JsonObject, key: str, path: str) -> str | None:
@@ -150,11 +176,13 @@ class OpenAIResponses:
         if entry is None:
             return
         kind = string_in(entry, "type", "item", self._report)
-        item = self._locate(payload, kind, self._item_id(entry, "id", "item"), choice)
+        item = self._locate(
+            payload, kind, self._item_id(entry, "id", "item"), choice, "done" if done else "added"
+        )
         self._snapshot(document, entry, item, "item", choice, done=done)
         if done and not item.closed:
             item.closed = True
-            self._end_texts(item)
+            self._parts.end(item)
             if item.call is not None:
                 self._fold.close_call(choice, item.call)
 
@@ -178,8 +206,8 @@ class OpenAIResponses:
             return
         if isinstance(kind, str) and kind:
             item.kind = kind
-        for member in ("summary", "content") if done else ():
-            self._parts_snapshot(entry, item, member, path, choice)
+        if done:
+            self._parts.item_snapshot(item, entry, path)
         item.keep(entry, self._fold, done=done)
 
     def _call_snapshot(  # noqa: PLR0913
@@ -201,14 +229,14 @@ class OpenAIResponses:
         self._read_identity(entry, delta, path, report)
         value = arguments_of(document, entry, ARGUMENTS.get(item.kind, "arguments"), path, report)
         if not call.ended:
+            delta.is_whole = True
             delta.extra = {key: value for key, value in entry.items() if key not in KNOWN_IN_CALL}
             self._fold_delta(choice, call, delta)
         self._fold.take_snapshot(choice, call, value, done=done)
 
     def _read_identity(self, parent: JsonObject, delta: ToolDelta, path: str, report: Report) -> None:
-        for member, name in (("call_id", "id"), ("name", "name")):
-            identity = identity_of(parent, member, path, report)
-            setattr(delta, name, identity and self._fold.clean(identity, 0))
+        delta.id = identity_of(parent, "call_id", path, report)
+        delta.name = identity_of(parent, "name", path, report)
 
     def _fold_delta(self, choice: ChoiceState, call: Call, delta: ToolDelta) -> None:
         for kind, detail in delta.remarks:
@@ -216,60 +244,63 @@ class OpenAIResponses:
         self._fold.see_id(choice, delta)
         self._fold.fold_into(choice, call, delta)
 
-    def _parts_snapshot(
-        self, entry: JsonObject, item: Item, member: str, path: str, choice: ChoiceState
-    ) -> None:
-        parts = list_in(entry, member, path, self._report)
-        listed = [
-            (place, part)
-            for place, part in objects(parts, f"{path}.{member}", self._report)
-            if isinstance(part.get("type"), str) and PART_LISTS.get(part["type"]) == member
-        ]
-        for part, known in zip(
-            (part for _, part in listed),
-            item.match_parts([(part["type"], place) for place, part in listed]),
-            strict=True,
-        ):
-            self._part_snapshot(part, known, choice)
-
     # texts
 
     def _text_event(self, document: Document, choice: ChoiceState, subject: str, *, done: bool) -> None:
         payload = document.value
         if subject in TEXT_EVENTS:
-            kind, part_kind, place_member = TEXT_EVENTS[subject]
-            item = self._locate(payload, kind, self._item_id(payload, "item_id", ""), choice)
-            place = index_of(payload, place_member, "", self._report) or 0
-            if item.call is not None:
-                self._report("wrong-type", "output_index")
-            elif done:
-                self._part_text(payload, item.part(part_kind, place), choice, "")
-            else:
-                fragment = string_in(payload, "delta", "", self._report)
-                self._fold.text(choice, PART_TEXTS[part_kind], fragment, item.part(part_kind, place).text)
+            self._part_event(payload, choice, TEXT_EVENTS[subject], done=done)
         elif subject in CALL_EVENTS:
             self._call_event(document, choice, CALL_EVENTS[subject], done=done)
         elif subject in JOINED_EVENTS:
             self._joined_event(payload, choice, JOINED_EVENTS[subject], done=done)
 
+    def _part_event(
+        self,
+        payload: JsonObject,
+        choice: ChoiceState,
+        event: tuple[str, str, str],
+        *,
+        done: bool,
+    ) -> None:
+        """Fold a delta or the done value of a part's text; one that says nothing begins nothing."""
+        kind, part_kind, place_member = event
+        text = string_in(payload, PART_MEMBER.get(part_kind, "text") if done else "delta", "", self._report)
+        if not text:
+            return
+        item = self._locate(payload, kind, self._item_id(payload, "item_id", ""), choice)
+        if item.call is not None:
+            self._report("wrong-type", "output_index")
+            return
+        part = item.part(part_kind, index_of(payload, place_member, "", self._report) or 0)
+        if done:
+            self._parts.done(part, text)
+        else:
+            self._parts.delta(part, text)
+
     def _call_event(self, document: Document, choice: ChoiceState, kind: str, *, done: bool) -> None:
+        """Fold a delta of a call's arguments, or what they and its identity are when done."""
         payload = document.value
+        delta = ToolDelta()
+        report = remark(delta)
+        if not done:
+            delta.arguments = arguments_of(document, payload, "delta", "", report)
+            if not delta.arguments:
+                return
         item = self._locate(payload, kind, self._item_id(payload, "item_id", ""), choice)
         call = item.call
         if call is None or item.kind != kind or (call.ended and not done):
             self._report("wrong-type", "output_index")
             return
-        delta = ToolDelta(call.kind)
-        report = remark(delta)
-        if done:
-            self._read_identity(payload, delta, "", report)
-            value = arguments_of(document, payload, ARGUMENTS[kind], "", report)
-            if not call.ended:
-                self._fold_delta(choice, call, delta)
-            self._fold.take_snapshot(choice, call, value, done=True)
-        else:
-            delta.arguments = arguments_of(document, payload, "delta", "", report)
+        delta.kind = call.kind
+        if not done:
             self._fold_delta(choice, call, delta)
+            return
+        self._read_identity(payload, delta, "", report)
+        value = arguments_of(document, payload, ARGUMENTS[kind], "", report)
+        if not call.ended:
+            self._fold_delta(choice, call, delta)
+        self._fold.take_snapshot(choice, call, value, done=True)
 
     def _joined_event(
         self,
@@ -281,9 +312,12 @@ class OpenAIResponses:
     ) -> None:
         """Join a text that belongs to a block alone; its done value replaces it."""
         kind, path, member = event
-        item = self._locate(payload, kind, self._item_id(payload, "item_id", ""), choice)
         text = string_in(payload, member if done else "delta", "", self._report)
-        if not text or item.call is not None:
+        if not text:
+            return
+        item = self._locate(payload, kind, self._item_id(payload, "item_id", ""), choice)
+        if item.call is not None:
+            self._report("wrong-type", "output_index")
             return
         if done or path not in item.joined:
             former = item.joined.get(path)
@@ -305,55 +339,17 @@ class OpenAIResponses:
         item = self._locate(payload, item_kind, self._item_id(payload, "item_id", ""), choice)
         place = index_of(payload, "summary_index" if summary else "content_index", "", self._report) or 0
         if item.call is None:
-            self._part_snapshot(part, item.part(kind, place), choice)
-
-    def _part_snapshot(self, entry: JsonObject, part: Part, choice: ChoiceState) -> None:
-        self._part_text(entry, part, choice, "part")
-        annotations = list_in(entry, "annotations", "part", self._report)
-        if annotations and not part.annotated:
-            self._annotate(part, annotations, choice)
-
-    def _part_text(self, entry: JsonObject, part: Part, choice: ChoiceState, path: str) -> None:
-        """Fill an empty text, or compare: the done value stands where it differs."""
-        value = string_in(entry, PART_MEMBER.get(part.kind, "text"), path, self._report)
-        if not value:
-            return
-        kind = PART_TEXTS[part.kind]
-        self._fold.end_text(choice, kind, part.text)
-        if not part.text:
-            self._fold.text(choice, kind, value, part.text)
-            self._fold.end_text(choice, kind, part.text)
-            return
-        value = self._fold.clean(value, 0)
-        if value == part.value:
-            return
-        self._fold.quirks.report("snapshot-differs", 0, detail=part.kind)
-        if part.done is None:
-            self._fold.budget.spend(weigh(value))
-            part.done = value
-            choice.standing_texts[kind] = lambda: self._standing(kind)
-
-    def _standing(self, kind: str) -> str:
-        """Give a text of the choice as its parts have it."""
-        parts = (part for item in self._items.all for part in item.parts.values())
-        return "".join(part.value for part in parts if PART_TEXTS[part.kind] == kind)
+            self._parts.snapshot(item.part(kind, place), part)
 
     def _annotation(self, document: Document, choice: ChoiceState) -> None:
         payload = document.value
         annotation = object_in(payload, "annotation", "", self._report)
+        if annotation is None:
+            return
         item = self._locate(payload, "message", self._item_id(payload, "item_id", ""), choice)
         place = index_of(payload, "content_index", "", self._report) or 0
-        if annotation is not None and item.call is None:
-            self._annotate(item.part("output_text", place), [annotation], choice)
-
-    def _annotate(self, part: Part, annotations: list[Any], choice: ChoiceState) -> None:
-        part.annotated = True
-        part.annotations.extend(annotations)
-        choice.extra.append("annotations", annotations)
-
-    def _end_texts(self, item: Item) -> None:
-        for part in item.parts.values():
-            self._fold.end_text(self._fold.choice(0), PART_TEXTS[part.kind], part.text)
+        if item.call is None:
+            self._parts.annotate(item.part("output_text", place), [annotation])
 
     # the response itself
 
@@ -376,17 +372,17 @@ class OpenAIResponses:
     def _terminal(self, document: Document, response: JsonObject, choice: ChoiceState, kind: str) -> None:
         """Take the items of the terminal event; an empty list erases nothing."""
         output = list_in(response, "output", "response", self._report)
-        taken: set[int] = set()
+        calls = self._items.calls_by_id()
         for place, entry in objects(output, "response.output", self._report):
             path = f"response.output[{place}]"
             entry_kind = string_in(entry, "type", path, self._report)
             item_id = self._item_id(entry, "id", path)
             call_id = accept(entry.get("call_id")) if entry_kind in CALL_KINDS else None
-            item = self._items.match(place, entry_kind, call_id, item_id, taken)
+            item = self._items.match(place, entry_kind, item_id, calls.get(clean(call_id or "")[0], []))
             if item is None:
                 free = self._items.find(place, None) is None
                 item = self._open(entry_kind, place if free else None, item_id, choice)
-            taken.add(id(item))
+            item.listed = True
             self._snapshot(document, entry, item, path, choice, done=True)
         details = object_in(response, "incomplete_details", "response", self._report) or {}
         reason = string_in(details, "reason", "response.incomplete_details", self._report)

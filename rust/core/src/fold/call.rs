@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use super::whole::Whole;
 use crate::arguments::{Progress, Scanner};
 use crate::completion::{CallKind, Extra, ToolCall};
-use crate::json::text::Joiner;
+use crate::json::text::{Joiner, owned};
 
 /// A call being folded.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +30,8 @@ pub(crate) struct Call {
     pub(crate) extra: Extra,
     pub(crate) item_id: Option<String>,
     pub(crate) blocks_before: usize,
+    /// What the wire said that its arguments are as a whole.
+    pub(crate) whole: Option<Box<Whole>>,
     /// The call as it ended.
     pub(crate) ended: Option<Arc<ToolCall>>,
 }
@@ -43,7 +46,7 @@ impl Call {
         self.scanner.get_or_insert_default().advance(&self.arguments, depth)
     }
 
-    /// The scanner, for the status at the end.
+    /// The scanner of the arguments that were streamed.
     pub(crate) fn scanner(&self) -> Scanner {
         self.scanner.as_deref().cloned().unwrap_or_default()
     }
@@ -54,8 +57,30 @@ impl Call {
         !self.id.is_empty() && !self.name.is_empty()
     }
 
-    /// The arguments, wherever they are now.
+    /// The arguments as streamed, wherever they are now.
     pub(crate) fn arguments(&self) -> &[u8] {
-        self.ended.as_ref().map_or(&self.arguments, |call| call.arguments.as_bytes())
+        match &self.ended {
+            Some(call) if self.standing().is_none() => call.arguments.as_bytes(),
+            _ => &self.arguments,
+        }
+    }
+
+    /// What stands in place of the arguments that were streamed.
+    fn standing(&self) -> Option<&str> {
+        self.whole.as_ref()?.standing.as_deref()
+    }
+
+    /// What the arguments are as yet, where that is not what was streamed.
+    pub(crate) fn stated(&self) -> Option<&str> {
+        let whole = self.whole.as_ref()?;
+        self.standing().or_else(|| self.arguments.is_empty().then(|| whole.filling()))
+    }
+
+    /// Gives the arguments of a call that ends away; those that an event has shown stay.
+    pub(crate) fn hand_over(&mut self) -> String {
+        match self.standing() {
+            Some(standing) => standing.to_owned(),
+            None => owned(std::mem::take(&mut self.arguments)),
+        }
     }
 }

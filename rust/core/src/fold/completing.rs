@@ -4,17 +4,23 @@ use std::sync::Arc;
 
 use super::Fold;
 use super::choice::{Choice, Text};
-use super::ending::{Ending, synthesizes, tool_call};
+use super::ending::{Ending, is_whole, tool_call};
+use super::whole::settled;
+use crate::chunk::TextKind;
 use crate::completion::{self, Completion, End, ToolCall, Wire};
 use crate::error::Error;
 use crate::json::text::owned;
 use crate::json::{self, Value};
+
+/// How a wire's blocks look, as they stand: of the fold and the calls of its one choice.
+pub(crate) type Render = fn(&Fold, &[Arc<ToolCall>]) -> Vec<Value>;
 
 impl Fold {
     /// The result as it stands. At the end of the stream (`last`) its texts are handed over, else copied.
     pub(crate) fn completion(
         &mut self,
         wire: Option<Wire>,
+        render: Render,
         end: End,
         error: Option<Arc<Error>>,
         last: bool,
@@ -23,17 +29,27 @@ impl Fold {
         let parsed = |raw: &[u8]| json::parse(raw, depth).unwrap_or(Value::Null);
         let kept = self.kept.iter().map(|kept| (kept.name.to_owned(), parsed(&kept.raw)));
         let extra = self.extra.iter().cloned().chain(kept).collect();
+        let ended_well = matches!(end, End::Done | End::Finished) && error.is_none();
         let ending = |choice: &Choice| Ending {
             proven: end != End::Open && (end == End::Done || choice.finish_reason.is_some()),
-            may_run: false,
-            synthesize: end != End::Open && synthesizes(self.policy),
+            may_run: ended_well && is_whole(choice),
+            missing_id: (end != End::Open).then_some(self.policy.missing_id),
         };
         let order = self.order();
-        let endings: Vec<Ending> = order.iter().filter_map(|&slot| self.choices.get(slot).map(ending)).collect();
-        let mut choices = Vec::with_capacity(order.len());
-        for (slot, ending) in order.into_iter().zip(endings) {
+        let of = |&slot: &usize| self.choices.get(slot).map(|choice| (slot, calls(choice, ending(choice), depth)));
+        let calls: Vec<(usize, Vec<Arc<ToolCall>>)> = order.iter().filter_map(of).collect();
+        let blocks = calls.first().map_or_else(Vec::new, |(_, calls)| render(self, calls));
+        let standing = [TextKind::Reasoning, TextKind::Content, TextKind::Refusal].map(|kind| self.standing_text(kind));
+        let mut choices = Vec::with_capacity(calls.len());
+        for (slot, calls) in calls {
             if let Some(choice) = self.choices.get_mut(slot) {
-                choices.push(result(choice, ending, last, depth));
+                choices.push(result(choice, calls, last));
+            }
+        }
+        if let Some(choice) = choices.first_mut() {
+            let texts = [&mut choice.reasoning, &mut choice.content, &mut choice.refusal];
+            for (text, standing) in texts.into_iter().zip(standing) {
+                *text = standing.or_else(|| text.take());
             }
         }
         Completion {
@@ -42,18 +58,17 @@ impl Fold {
             model: self.model.as_deref().map(Into::into),
             created: self.created.as_deref().map(|number| Value::Number(number.into())),
             choices,
-            usage: self.usage.as_deref().map(parsed),
+            usage: self.usage.as_ref().map(|usage| usage.value(depth)),
             end,
             error,
             quirks: self.quirks.sorted(),
-            blocks: self.blocks.clone(),
+            blocks,
             extra,
         }
     }
 }
 
-fn result(choice: &mut Choice, ending: Ending, last: bool, depth: usize) -> completion::Choice {
-    let tool_calls = calls(choice, ending, depth);
+fn result(choice: &mut Choice, tool_calls: Vec<Arc<ToolCall>>, last: bool) -> completion::Choice {
     let text = |text: &mut Text| {
         let text = if last { std::mem::take(&mut text.text) } else { text.text.clone() };
         Some(owned(text)).filter(|text| !text.is_empty())
@@ -77,12 +92,13 @@ fn calls(choice: &Choice, ending: Ending, depth: usize) -> Vec<Arc<ToolCall>> {
     let standing = choice.calls.iter().enumerate().filter(|(_, call)| !call.dropped);
     standing
         .map(|(position, call)| {
-            call.ended.clone().unwrap_or_else(|| {
-                let mut result = tool_call(choice, position, call, ending, depth);
-                result.arguments = owned(call.arguments.clone());
-                result.extra.clone_from(&call.extra);
-                Arc::new(result)
-            })
+            if let Some(ended) = &call.ended {
+                return settled(call, ended, ending.may_run, depth);
+            }
+            let mut result = tool_call(choice, position, call, Ending { may_run: false, ..ending }, depth);
+            result.arguments = call.stated().map_or_else(|| owned(call.arguments.clone()), str::to_owned);
+            result.extra.clone_from(&call.extra);
+            Arc::new(result)
         })
         .collect()
 }

@@ -6,7 +6,7 @@ use super::call::Call;
 use super::choice::Binding;
 use super::{Fold, report_lone};
 use crate::arguments::begins_anew;
-use crate::chunk::{Arguments, CallDelta, Ident, Index, Span, TextKind, View};
+use crate::chunk::{Arguments, CallDelta, FIXED, Ident, Index, Span, TextKind, View};
 use crate::completion::CallKind;
 use crate::error::{Error, ErrorKind};
 use crate::event::Record;
@@ -14,7 +14,7 @@ use crate::identity::{self, Bind, Incoming, Route, Target};
 use crate::json::text::{Joiner, compact, decode, lossy};
 use crate::policy::Identity;
 use crate::quirk::{Place, QuirkKind};
-use crate::wire::openai_chat::integer;
+use crate::template::Action;
 
 impl Fold {
     /// Appends a fragment, the raw text of a JSON string, to a text of the current choice.
@@ -50,7 +50,7 @@ impl Fold {
 
     /// E1: something comes behind a finish reason of an earlier frame; told once per entry of a choice.
     #[inline]
-    fn note_late(&mut self) {
+    pub(super) fn note_late(&mut self) {
         let frame = self.quirks.frame;
         let late = self
             .choices
@@ -91,24 +91,48 @@ impl Fold {
     #[inline]
     pub(crate) fn call_delta(&mut self, delta: &CallDelta, view: &View<'_>) -> Result<(), Error> {
         self.note_late();
-        let index = match delta.index {
-            Index::Given(index) => Some(index),
-            Index::Missing => None,
-            Index::At(span) => integer(view.raw(span)),
-        };
+        let index = delta.index.read(view);
         if let (Some(index), Ident::Absent, Ident::Absent, Arguments::Text(span)) =
             (index, delta.id, delta.name, delta.arguments)
         {
-            if let Some(result) = self.fragment(index, delta.kind, span, view) {
+            let (raw, flags) = view.text(span);
+            if let Some(result) = self.fragment(index, delta.kind, raw, flags) {
                 return result;
             }
         }
         self.identified(delta, index, view)
     }
 
+    /// Folds a fragment that a quick template recognised.
+    #[inline]
+    pub(crate) fn fragment_of(&mut self, choice: i64, action: Action, raw: &[u8], flags: u8) -> Result<(), Error> {
+        self.enter(choice)?;
+        match action {
+            Action::Text(kind, member) => self.text(kind, raw, flags, member),
+            Action::Arguments(index, kind) => {
+                self.note_late();
+                if let Some(result) = self.fragment(index, kind, raw, flags) {
+                    return result;
+                }
+                // The index is not bound: the table decides, on the fragment as a payload of its own.
+                let (id, name, arguments) = (Ident::Absent, Ident::Absent, whole_text(raw, flags));
+                let delta = CallDelta { index: Index::Given(index), id, name, arguments, kind };
+                self.identified(&delta, Some(index), &View::plain(raw))
+            }
+            Action::Part(index, fit, form, place) => {
+                self.find_block(Some(index), fit);
+                self.part_delta(form, place, raw, flags)
+            }
+            Action::Input(index, fit) => {
+                self.find_block(Some(index), fit);
+                self.input(whole_text(raw, flags), &View::plain(raw))
+            }
+        }
+    }
+
     /// I4g, what most deltas are: no id, no name, a bound index, text. None where the index is not bound.
     #[inline]
-    fn fragment(&mut self, index: i64, kind: CallKind, span: Span, view: &View<'_>) -> Option<Result<(), Error>> {
+    fn fragment(&mut self, index: i64, kind: CallKind, raw: &[u8], flags: u8) -> Option<Result<(), Error>> {
         let slot = self.current;
         let choice = self.choices.get_mut(slot)?;
         let position = choice.bound.get(&index)?.call;
@@ -117,7 +141,6 @@ impl Fold {
         if call.name.is_empty() && call.arguments.is_empty() {
             call.kind = kind;
         }
-        let (raw, flags) = view.text(span);
         let start = call.arguments.len();
         call.joiner.append(raw, flags, &mut call.arguments);
         let end = call.arguments.len();
@@ -235,9 +258,8 @@ impl Fold {
             return Err(Error::new(ErrorKind::Calls, format!("more than {} calls", self.limits.calls)));
         }
         self.opened += 1;
-        let blocks_before = self.blocks.len();
         let Some(choice) = self.choices.get_mut(self.current) else { return Ok(0) };
-        choice.calls.push(Call { opened_at: index, held, blocks_before, ..Call::default() });
+        choice.calls.push(Call { opened_at: index, held, ..Call::default() });
         Ok(choice.calls.len() - 1)
     }
 
@@ -279,7 +301,7 @@ impl Fold {
     }
 
     /// The id `id` was seen in the current choice; `owner` has it from now on, if it is given.
-    fn see_id(&mut self, id: &str, owner: Option<usize>) -> Result<(), Error> {
+    pub(super) fn see_id(&mut self, id: &str, owner: Option<usize>) -> Result<(), Error> {
         let Some(choice) = self.choices.get_mut(self.current) else { return Ok(()) };
         if let Some(known) = choice.ids.get_mut(id) {
             *known = owner.or(*known);
@@ -342,7 +364,13 @@ impl Fold {
 
     /// Appends what a delta brings to the arguments of its call (A1, A2), and shows what can be shown.
     #[inline]
-    fn take_arguments(&mut self, slot: usize, call: usize, arguments: Arguments, view: &View<'_>) -> Result<(), Error> {
+    pub(super) fn take_arguments(
+        &mut self,
+        slot: usize,
+        call: usize,
+        arguments: Arguments,
+        view: &View<'_>,
+    ) -> Result<(), Error> {
         match arguments {
             Arguments::Absent => {}
             Arguments::Text(span) => {
@@ -414,4 +442,9 @@ impl Fold {
         target.shown = end;
         self.events.arguments(slot, call, start, end);
     }
+}
+
+/// A fragment as a payload of its own.
+fn whole_text(raw: &[u8], flags: u8) -> Arguments {
+    Arguments::Text(Span { start: 0, end: raw.len() as u32, before: 0, upto: 0, flags, hole: FIXED })
 }

@@ -10,8 +10,7 @@ use crate::chunk::TextKind;
 use crate::completion::{CallKind, End, IdSource, Status, ToolCall};
 use crate::error::{Error, ErrorKind};
 use crate::event::Record;
-use crate::json::text::owned;
-use crate::policy::{MissingId, Policy};
+use crate::policy::MissingId;
 use crate::quirk::{Place, QuirkKind};
 
 /// Finish reasons that cut an answer, in lower case (A5).
@@ -31,7 +30,7 @@ const CUTS: [&str; 12] = [
 ];
 
 /// Whether a choice's finish reason lets its calls run (A5).
-fn is_whole(choice: &Choice) -> bool {
+pub(super) fn is_whole(choice: &Choice) -> bool {
     !choice.finish_reason.as_deref().is_some_and(|reason| CUTS.contains(&reason.to_lowercase().as_str()))
 }
 
@@ -42,8 +41,8 @@ pub(crate) struct Ending {
     pub(crate) proven: bool,
     /// Nothing about the response keeps calls from running.
     pub(crate) may_run: bool,
-    /// A call without id gets one by its position (I10).
-    pub(crate) synthesize: bool,
+    /// What a call without id comes to (I10, I12); None where it may still get one.
+    pub(crate) missing_id: Option<MissingId>,
 }
 
 impl Fold {
@@ -65,7 +64,7 @@ impl Fold {
     }
 
     /// How the stream ended (E3), once nothing more comes; what is missing is reported.
-    pub(crate) fn end(&mut self) -> End {
+    fn end(&mut self) -> End {
         if self.done {
             return End::Done;
         }
@@ -79,9 +78,11 @@ impl Fold {
         end
     }
 
-    /// Ends all texts and all calls that have not ended.
-    pub(crate) fn seal(&mut self, end: End) -> Result<(), Error> {
+    /// Ends all texts and all calls that have not ended; says how the stream ended.
+    pub(crate) fn seal(&mut self) -> Result<End, Error> {
+        self.end_blocks()?;
         self.reject_unnamed_ids()?;
+        let end = self.end();
         for slot in self.order() {
             self.current = slot;
             for kind in [TextKind::Reasoning, TextKind::Content, TextKind::Refusal] {
@@ -92,13 +93,13 @@ impl Fold {
                 let ending = Ending {
                     proven: end == End::Done || choice.is_some_and(|choice| choice.finish_reason.is_some()),
                     may_run: end != End::Cut && choice.is_some_and(is_whole),
-                    synthesize: self.policy.missing_id == MissingId::Synthesize,
+                    missing_id: Some(self.policy.missing_id),
                 };
                 self.end_call(slot, call, ending);
             }
             self.report_stop();
         }
-        Ok(())
+        Ok(end)
     }
 
     /// I12: under `missing_id="reject"` a call without id is an error, before any call ends.
@@ -150,6 +151,7 @@ impl Fold {
         if self.is_repeat(position) {
             return;
         }
+        self.settle_whole(position);
         let Some(choice) = self.choices.get(slot) else { return };
         let Some(call) = choice.calls.get(position) else { return };
         let mut result = tool_call(choice, position, call, ending, self.limits.depth);
@@ -157,7 +159,7 @@ impl Fold {
             self.quirks.report(QuirkKind::SyntheticId, place, || result.id.clone());
         }
         if let Some(call) = self.call_mut(position) {
-            result.arguments = owned(std::mem::take(&mut call.arguments));
+            result.arguments = call.hand_over();
             result.extra = std::mem::take(&mut call.extra);
         }
         if result.kind != CallKind::Custom && result.status != Status::Complete {
@@ -169,10 +171,10 @@ impl Fold {
     }
 
     fn show_end(&mut self, slot: usize, position: usize, result: Arc<ToolCall>) {
-        let length = result.arguments.len();
         let Some(call) = self.call_mut(position) else { return };
-        let (started, shown) = (std::mem::replace(&mut call.started, true), std::mem::replace(&mut call.shown, length));
         call.ended = Some(result);
+        let length = call.arguments().len();
+        let (started, shown) = (std::mem::replace(&mut call.started, true), std::mem::replace(&mut call.shown, length));
         if !started {
             self.events.push(Record::Start { choice: slot, call: position });
         }
@@ -202,15 +204,10 @@ impl Fold {
 
 /// The call as it is now, its arguments and extras left where they are.
 pub(crate) fn tool_call(choice: &Choice, position: usize, call: &Call, ending: Ending, depth: usize) -> ToolCall {
-    let status = if call.name.is_empty() {
-        Status::Unnamed
-    } else {
-        let mut scanner: Scanner = call.scanner();
-        arguments::status(&mut scanner, &call.arguments, call.kind, ending.proven, depth)
-    };
+    let status = status(call, call.stated(), ending.proven, depth);
     let (id, id_source) = if !call.id.is_empty() {
         (call.id.clone(), IdSource::Wire)
-    } else if ending.synthesize {
+    } else if makes_id(ending.missing_id, call.kind) {
         (synthetic_id(choice, position), IdSource::Synthetic)
     } else {
         (String::new(), IdSource::None)
@@ -232,6 +229,17 @@ pub(crate) fn tool_call(choice: &Choice, position: usize, call: &Call, ending: E
     }
 }
 
+/// What a call came to (A4); `stated` are its arguments where those that were streamed do not stand.
+pub(super) fn status(call: &Call, stated: Option<&str>, proven: bool, depth: usize) -> Status {
+    if call.name.is_empty() {
+        return Status::Unnamed;
+    }
+    match stated {
+        Some(stated) => arguments::status(&mut Scanner::default(), stated.as_bytes(), call.kind, proven, depth),
+        None => arguments::status(&mut call.scanner(), &call.arguments, call.kind, proven, depth),
+    }
+}
+
 /// I10: the id of a call that never got one, told apart from the ids seen on the wire.
 fn synthetic_id(choice: &Choice, position: usize) -> String {
     let plain = format!("call-{position}");
@@ -242,7 +250,11 @@ fn synthetic_id(choice: &Choice, position: usize) -> String {
     (2..=choice.ids.len() + 2).map(|number| format!("{plain}-{number}")).find(|id| !taken(id)).unwrap_or(plain)
 }
 
-/// Whether calls without id get one under this policy, in results that are not snapshots.
-pub(crate) fn synthesizes(policy: Policy) -> bool {
-    policy.missing_id == MissingId::Synthesize
+/// Whether a call that never got an id is given one (I12); a legacy call has none by design, and is never refused.
+fn makes_id(missing_id: Option<MissingId>, kind: CallKind) -> bool {
+    match missing_id {
+        Some(MissingId::Synthesize) => true,
+        Some(MissingId::Reject) => kind == CallKind::LegacyFunction,
+        Some(MissingId::Empty) | None => false,
+    }
 }

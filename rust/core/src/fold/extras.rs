@@ -7,6 +7,8 @@ use crate::error::Error;
 use crate::event::Record;
 use crate::json::Value;
 use crate::json::tape::{Kind, Node, Tape};
+use crate::quirk::Place;
+use crate::wire::openai_chat::integer;
 use crate::wire::{items, members};
 
 /// A member of chunks that is kept, as sent.
@@ -17,6 +19,24 @@ pub(crate) struct Kept {
     weight: usize,
 }
 
+/// The usage that stands.
+#[derive(Debug)]
+pub(crate) enum Usage {
+    /// As sent.
+    Source(Box<[u8]>),
+    /// Several, each laid over the one before.
+    Laid(Value),
+}
+
+impl Usage {
+    pub(super) fn value(&self, depth: usize) -> Value {
+        match self {
+            Self::Source(source) => crate::json::parse(source, depth).unwrap_or(Value::Null),
+            Self::Laid(value) => value.clone(),
+        }
+    }
+}
+
 impl Fold {
     /// X2: the last one stands. Most chunks say the same again.
     #[inline]
@@ -25,7 +45,7 @@ impl Fold {
         if self.kept.iter().any(same) && !raw.contains(&b'\\') {
             return Ok(());
         }
-        let weight = self.value(raw).weight();
+        let weight = name.len() + self.value_at(raw, Place::default()).weight();
         let place = self.kept.iter().position(|kept| kept.name == name);
         let before = place.and_then(|place| self.kept.get(place)).map_or(0, |kept| kept.weight);
         self.discharge(before);
@@ -44,11 +64,29 @@ impl Fold {
             return;
         }
         self.usage_aside = aside;
-        self.usage = Some(raw.into());
+        self.usage = Some(Usage::Source(raw.into()));
         if !self.events.off || raw.contains(&b'\\') {
-            let usage = self.value(raw);
+            let usage = self.value_at(raw, Place::default());
             self.events.push(Record::Usage(Box::new(usage)));
         }
+    }
+
+    /// W2: each later member that is not null is laid over what stands.
+    pub(crate) fn lay_usage(&mut self, usage: Value) {
+        let usage = match (self.usage.take(), usage) {
+            (Some(Usage::Laid(Value::Object(mut standing))), Value::Object(members)) => {
+                for (name, value) in members.into_iter().filter(|(_, value)| !matches!(value, Value::Null)) {
+                    match standing.iter_mut().find(|member| member.0 == name) {
+                        Some(member) => member.1 = value,
+                        None => standing.push((name, value)),
+                    }
+                }
+                Value::Object(standing)
+            }
+            (_, usage) => usage,
+        };
+        self.events.push(Record::Usage(Box::new(usage.clone())));
+        self.usage = Some(Usage::Laid(usage));
     }
 
     /// Content that is a list of parts (X1): reasoning first, then text.
@@ -108,8 +146,8 @@ impl Fold {
 
     /// Merges a piece into that of the same index; one without index is appended.
     fn piece(&mut self, kept: &mut Vec<Value>, piece: Value) -> Result<(), Error> {
-        let index = piece.get("index").filter(|index| !matches!(index, Value::Null)).cloned();
-        let same = |other: &&mut Value| index.is_some() && other.get("index") == index.as_ref();
+        let index = piece.get("index").and_then(usable_index);
+        let same = |other: &&mut Value| index.is_some() && other.get("index").and_then(usable_index) == index;
         let Some(Value::Object(into)) = kept.iter_mut().find(same) else {
             self.charge(piece.weight())?;
             kept.push(piece);
@@ -123,7 +161,7 @@ impl Fold {
     }
 
     /// Merges a member: texts named in `joined` join, lists append where `append` says so, of the rest the last stands.
-    fn merge(
+    pub(super) fn merge(
         &mut self,
         into: &mut Extra,
         name: &str,
@@ -180,6 +218,16 @@ impl Fold {
         result
     }
 
+    /// Appends to a list in the choice's extra.
+    pub(crate) fn append_extra(&mut self, name: &str, list: Vec<Value>) -> Result<(), Error> {
+        let mut extra = self.extra_of_choice();
+        let result = self.merge(&mut extra, name, Value::Array(list), &[], true);
+        if let Some(choice) = self.choices.get_mut(self.current) {
+            choice.rest().extra = extra;
+        }
+        result
+    }
+
     /// Audio comes in pieces: its data and its transcript join.
     fn audio(&mut self, extra: &mut Extra, piece: Extra) -> Result<(), Error> {
         if !matches!(extra.iter().find(|member| member.0 == "audio"), Some((_, Value::Object(_)))) {
@@ -216,7 +264,7 @@ impl Fold {
 
     /// X4: the last message is kept until the end.
     pub(crate) fn message(&mut self, raw: &[u8]) -> Result<(), Error> {
-        let weight = self.value(raw).weight();
+        let weight = crate::json::parse(raw, self.limits.depth).as_ref().map_or(0, Value::weight);
         let slot = self.current;
         let before = self.choices.get_mut(slot).and_then(|choice| choice.rest.as_mut()?.message.take());
         self.discharge(before.map_or(0, |(_, weight)| weight));
@@ -247,6 +295,15 @@ impl Fold {
             Some(member) => member.1 = value,
             None => extra.push((name.to_owned(), value)),
         }
+    }
+}
+
+/// The index of a piece, as I2 reads one.
+fn usable_index(index: &Value) -> Option<i64> {
+    match index {
+        Value::Number(text) => integer(text.as_bytes()),
+        Value::String(text) => integer(text.as_bytes()),
+        _ => None,
     }
 }
 

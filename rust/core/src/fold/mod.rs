@@ -1,13 +1,16 @@
 //! The fold: what operations come to, whatever wire they were read from. It knows calls, not providers.
 
+pub(crate) mod blocks;
 pub(crate) mod call;
 pub(crate) mod choice;
 mod completing;
 mod deltas;
 mod ending;
 mod extras;
+pub(crate) mod parts;
+mod whole;
 
-use crate::chunk::{Op, Span, TextKind, View};
+use crate::chunk::{About, Op, Span, TextKind, View};
 use crate::completion::Extra;
 use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventLog, Fragment, Record};
@@ -15,7 +18,10 @@ use crate::json::Value;
 use crate::json::text::decode;
 use crate::policy::{Limits, Policy};
 use crate::quirk::{Place, QuirkKind, QuirkLog};
+use blocks::Blocks;
 use choice::Choice;
+pub(crate) use completing::Render;
+use extras::Usage;
 
 /// The state of a response.
 #[derive(Debug, Default)]
@@ -32,10 +38,12 @@ pub(crate) struct Fold {
     current: usize,
     /// The call last named in that choice.
     call: Option<usize>,
-    /// The usage that stands, as sent, and whether only `aside` ones came so far.
-    usage: Option<Box<[u8]>>,
+    /// The block that operations are about.
+    block: Option<usize>,
+    blocks: Option<Box<Blocks>>,
+    /// The usage that stands, and whether only `aside` ones came so far.
+    usage: Option<Usage>,
     usage_aside: bool,
-    pub(crate) blocks: Vec<Value>,
     kept: Vec<extras::Kept>,
     /// The number of what the last chunk said once and for all; 0 where it is not known.
     pub(crate) header: u64,
@@ -77,8 +85,18 @@ impl Fold {
                 self.finish_reason(view, span);
                 Ok(())
             }
-            Op::Quirk(kind, path, about_call) => {
-                self.quirk_here(kind, about_call, path);
+            Op::Part(form, place, span) => {
+                let (raw, flags) = view.text(span);
+                self.part_delta(form, place.read(view).unwrap_or(0), raw, flags)
+            }
+            Op::Input(arguments) => self.input(arguments, view),
+            Op::Block(index, fit) => {
+                self.find_block(index.read(view), fit);
+                Ok(())
+            }
+            Op::Item(index, id, form) => self.find_item(index, id, form, view),
+            Op::Quirk(kind, path, about) => {
+                self.quirk_about(kind, about, path);
                 Ok(())
             }
             Op::Parts(span) => self.parts(view.raw(span)),
@@ -108,22 +126,26 @@ impl Fold {
         decode(raw, flags, &mut 0).into_owned()
     }
 
-    /// A JSON source text of a payload, which is valid by then, as a value.
+    /// A JSON source text of a payload, which is valid by then, as a value of the current choice.
     pub(crate) fn value(&mut self, raw: &[u8]) -> Value {
+        self.value_at(raw, self.place())
+    }
+
+    /// The same, of what is at that place.
+    pub(crate) fn value_at(&mut self, raw: &[u8], place: Place) -> Value {
         let mut tape = crate::json::tape::Tape::default();
         if tape.read(raw, self.limits.depth).is_err() {
             return Value::Null;
         }
         let mut lone = 0;
         let value = Value::from_tape(raw, &tape, 0, &mut lone);
-        let place = self.place();
         report_lone(&mut self.quirks, lone, place);
         value
     }
 
     /// Makes the choice of that index the one that operations are about.
     #[inline]
-    fn enter(&mut self, index: i64) -> Result<(), Error> {
+    pub(crate) fn enter(&mut self, index: i64) -> Result<(), Error> {
         self.call = None;
         self.late_noted = false;
         if self.choices.get(self.current).is_some_and(|choice| choice.index == index) {
@@ -152,9 +174,14 @@ impl Fold {
         self.quirks.report(kind, place, detail);
     }
 
-    fn quirk_here(&mut self, kind: QuirkKind, about_call: bool, path: &str) {
-        let call = self.call.filter(|_| about_call);
-        self.quirk(kind, call, || path.to_owned());
+    fn quirk_about(&mut self, kind: QuirkKind, about: About, path: &str) {
+        let place = match about {
+            About::Stream => Place::default(),
+            About::Call => Place { call: self.call, ..self.place() },
+            About::Block if self.block.is_none() => return,
+            About::Choice | About::Block => self.place(),
+        };
+        self.quirks.report(kind, place, || path.to_owned());
     }
 
     /// Adds to what is kept, unless that passes the limit (S8).
@@ -165,6 +192,12 @@ impl Fold {
         }
         self.weight += weight;
         Ok(())
+    }
+
+    /// As [`Fold::charge`], for what takes the place of something that weighs `former`.
+    pub(crate) fn recharge(&mut self, former: usize, weight: usize) -> Result<(), Error> {
+        self.discharge(former);
+        self.charge(weight)
     }
 
     pub(crate) fn discharge(&mut self, weight: usize) {

@@ -1,5 +1,6 @@
 //! JSON as the wires need it: strict, in one pass, with the source text of every value at hand.
 
+mod block;
 pub(crate) mod scan;
 pub(crate) mod tape;
 pub(crate) mod text;

@@ -1,7 +1,6 @@
 //! Scanning the inside of JSON strings and numbers, one byte looked at once.
 
-const LOW: u64 = 0x0101_0101_0101_0101;
-const HIGH: u64 = 0x8080_8080_8080_8080;
+use super::block::{self, LANES};
 
 /// What a string holds that matters to those who read it.
 pub(crate) mod flag {
@@ -11,61 +10,51 @@ pub(crate) mod flag {
     pub(crate) const INVALID: u8 = 2;
 }
 
-/// The high bit of each byte that ends a plain run: a quote, a backslash, a control character or anything beyond ASCII.
-/// Bytes above the first true one may be marked wrongly (borrows); the first one never is.
-#[inline]
-fn special(word: u64) -> u64 {
-    let quote = word ^ (LOW * 0x22);
-    let slash = word ^ (LOW * 0x5c);
-    ((quote.wrapping_sub(LOW) & !quote)
-        | (slash.wrapping_sub(LOW) & !slash)
-        | (word.wrapping_sub(LOW * 0x20) & !word)
-        | word)
-        & HIGH
-}
-
-/// The first position from `at` on that [`special`] marks, or the end of `bytes`.
+/// The first position from `at` on of a quote, a backslash, a control character or a byte beyond ASCII, or the end.
 #[inline]
 pub(crate) fn plain_run(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-        let marks = special(u64::from_le_bytes(*chunk));
-        if marks != 0 {
-            return at + (marks.trailing_zeros() >> 3) as usize;
-        }
-        at += 8;
-    }
-    while let Some(&byte) = bytes.get(at) {
-        if byte == b'"' || byte == b'\\' || !(0x20..0x80).contains(&byte) {
+    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<LANES>()) {
+        let plain = block::specials(chunk);
+        at += plain;
+        if plain < LANES {
             return at;
         }
+    }
+    while bytes.get(at).is_some_and(|&byte| byte != b'"' && byte != b'\\' && (0x20..0x80).contains(&byte)) {
         at += 1;
     }
     at
 }
 
-/// The high bit of each byte that is a quote, a backslash or a control character; see [`special`].
-#[inline]
-fn ending(word: u64) -> u64 {
-    let quote = word ^ (LOW * 0x22);
-    let slash = word ^ (LOW * 0x5c);
-    let control = word.wrapping_sub(LOW * 0x20) & !word;
-    ((quote.wrapping_sub(LOW) & !quote) | (slash.wrapping_sub(LOW) & !slash) | control) & HIGH
-}
-
-/// The first position from `at` on of a quote, a backslash or a control character, or the end of `bytes`.
+/// The first position from `at` on of a quote, a backslash or a control character, or the end.
 #[inline]
 pub(crate) fn text_run(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-        let marks = ending(u64::from_le_bytes(*chunk));
-        if marks != 0 {
-            return at + (marks.trailing_zeros() >> 3) as usize;
+    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<LANES>()) {
+        let plain = block::controls(chunk);
+        at += plain;
+        if plain < LANES {
+            return at;
         }
-        at += 8;
     }
     while bytes.get(at).is_some_and(|&byte| byte != b'"' && byte != b'\\' && byte >= 0x20) {
         at += 1;
     }
     at
+}
+
+/// The position of the first backslash, or the length.
+#[inline]
+pub(crate) fn slash(text: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(chunk) = text.get(at..).and_then(|rest| rest.first_chunk::<LANES>()) {
+        let plain = block::slashes(chunk);
+        at += plain;
+        if plain < LANES {
+            return at;
+        }
+    }
+    let rest = text.get(at..).unwrap_or_default();
+    at + rest.iter().position(|&byte| byte == b'\\').unwrap_or(rest.len())
 }
 
 /// The width of the UTF-8 character at `at`, a byte of 0x80 or above; 0 where it is not one.
@@ -131,16 +120,14 @@ pub(crate) fn text(bytes: &[u8], start: usize, out: &mut Vec<u8>) -> Result<(usi
 /// Decodes a string of plain text and simple escapes behind what is in `out`; gives the position of its closing quote.
 fn decode_simple(bytes: &[u8], mut at: usize, out: &mut Vec<u8>) -> Option<usize> {
     loop {
-        while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<LANES>()) {
             out.extend_from_slice(chunk);
-            let marks = special(u64::from_le_bytes(*chunk));
-            if marks != 0 {
-                let plain = (marks.trailing_zeros() >> 3) as usize;
-                out.truncate(out.len() + plain - 8);
-                at += plain;
+            let plain = block::specials(chunk);
+            at += plain;
+            if plain < LANES {
+                out.truncate(out.len() + plain - LANES);
                 break;
             }
-            at += 8;
         }
         match *bytes.get(at)? {
             b'"' => return Some(at),
@@ -153,7 +140,7 @@ fn decode_simple(bytes: &[u8], mut at: usize, out: &mut Vec<u8>) -> Option<usize
                 out.extend_from_slice(bytes.get(at..at + width).filter(|wide| !wide.is_empty())?);
                 at += width;
             }
-            0x20.. if bytes.len() - at < 8 => {
+            0x20.. if bytes.len() - at < LANES => {
                 out.push(*bytes.get(at)?);
                 at += 1;
             }

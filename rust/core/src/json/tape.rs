@@ -41,6 +41,8 @@ pub(crate) struct Tape {
     open: Vec<u32>,
     /// Flags of all strings together.
     pub(crate) flags: u8,
+    /// The most levels that were open at once.
+    pub(crate) depth: usize,
 }
 
 /// A tape of more nodes than this is given back after use, so that one odd payload does not stay in memory.
@@ -67,6 +69,7 @@ impl Tape {
         self.nodes.clear();
         self.open.clear();
         self.flags = 0;
+        self.depth = 0;
         let mut at = scan::skip_space(bytes, 0);
         loop {
             at = match bytes.get(at) {
@@ -147,6 +150,7 @@ impl Tape {
             return Err(Fault::Deep(at));
         }
         self.open.push(self.nodes.len() as u32);
+        self.depth = self.depth.max(self.open.len());
         self.push(kind, at, at, 0);
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::scan::{flag, simple_escape};
+use super::scan::{flag, simple_escape, slash};
 
 /// A decoder of one text that may come in fragments: it holds back a high surrogate at the end of a fragment.
 #[derive(Clone, Copy, Debug, Default)]
@@ -86,22 +86,6 @@ impl Joiner {
 
 fn push(character: char, text: &mut Vec<u8>) {
     text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
-}
-
-/// The position of the first backslash, or the length.
-#[inline]
-fn slash(text: &[u8]) -> usize {
-    let mut at = 0;
-    while let Some(chunk) = text.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-        let word = u64::from_le_bytes(*chunk) ^ 0x5c5c_5c5c_5c5c_5c5c;
-        let marks = word.wrapping_sub(0x0101_0101_0101_0101) & !word & 0x8080_8080_8080_8080;
-        if marks != 0 {
-            return at + (marks.trailing_zeros() >> 3) as usize;
-        }
-        at += 8;
-    }
-    let rest = text.get(at..).unwrap_or_default();
-    at + rest.iter().position(|&byte| byte == b'\\').unwrap_or(rest.len())
 }
 
 /// A text that is known to be UTF-8, as a string.

@@ -10,6 +10,7 @@ use crate::error::{Error, ErrorKind};
 use crate::json::scan::trim;
 use crate::json::tape::{Fault, Kind, Tape};
 use crate::quirk::{Place, QuirkKind};
+use crate::sse::Item;
 use crate::wire;
 
 impl Assembler {
@@ -40,7 +41,7 @@ impl Assembler {
             return Ok(result.clone());
         }
         self.clear_events();
-        let result = Arc::new(self.fold.completion(self.wire, self.end, None, true));
+        let result = Arc::new(self.fold.completion(self.wire, wire::render(self.wire), self.end, None, true));
         self.result = Some(result.clone());
         Ok(result)
     }
@@ -51,7 +52,7 @@ impl Assembler {
             return result.clone();
         }
         let end = if self.fold.done { End::Done } else { self.end };
-        Arc::new(self.fold.completion(self.wire, end, self.error.clone(), false))
+        Arc::new(self.fold.completion(self.wire, wire::render(self.wire), end, self.error.clone(), false))
     }
 
     fn finish_once(&mut self, scratch: &mut Scratch) {
@@ -70,11 +71,8 @@ impl Assembler {
         if self.waiting.is_some() {
             self.undecided(scratch);
         }
-        if self.error.is_none() {
-            self.end = self.fold.end();
-            if self.end != End::Done {
-                self.seal(self.end, scratch);
-            }
+        if self.error.is_none() && self.end == End::Open {
+            self.seal(scratch);
         }
     }
 
@@ -82,8 +80,11 @@ impl Assembler {
     fn tail(&mut self, scratch: &mut Scratch) {
         let limits = self.fold.limits;
         let (item, pending) = self.frames.finish(&limits);
-        if let Some(item) = item {
-            self.item(item, &[], scratch);
+        match item {
+            Some(Item::ErrorLine) => self.error_line(scratch, true),
+            Some(Item::Unknown(_)) => self.has_other_lines = true,
+            Some(item) => self.item(item, &[], scratch),
+            None => {}
         }
         self.note_invalid_line();
         if !pending || self.error.is_some() {
@@ -116,7 +117,7 @@ impl Assembler {
     }
 
     /// Ends texts and calls; a message that came instead of deltas is folded first (X4).
-    pub(super) fn seal(&mut self, end: End, scratch: &mut Scratch) {
+    pub(super) fn seal(&mut self, scratch: &mut Scratch) {
         self.fold.quirks.frame = None;
         let mut result = Ok(());
         for slot in self.fold.order() {
@@ -124,8 +125,9 @@ impl Assembler {
                 result = result.and_then(|()| self.message(&message, scratch));
             }
         }
-        if let Err(error) = result.and_then(|()| self.fold.seal(end)) {
-            self.fail_as_is(error);
+        match result.and_then(|()| self.fold.seal()) {
+            Ok(end) => self.end = end,
+            Err(error) => self.fail_as_is(error),
         }
     }
 

@@ -11,6 +11,7 @@ use crate::json::tape::{Fault, Kind};
 use crate::json::{Value, text};
 use crate::quirk::{Place, QuirkKind};
 use crate::wire;
+use crate::wire::members::{Object, Reader};
 
 impl Assembler {
     /// Handles the payload of the frame being read, and goes on to the next frame.
@@ -20,8 +21,8 @@ impl Assembler {
         if let Err(error) = self.classify(payload, name, offset, scratch) {
             self.fail(error, offset);
         }
-        if self.fold.done && !ending && self.error.is_none() {
-            self.seal(End::Done, scratch);
+        if self.fold.done && !ending && self.error.is_none() && self.end == End::Open {
+            self.seal(scratch);
         }
         self.frame += 1;
     }
@@ -60,9 +61,9 @@ impl Assembler {
         self.fold.quirks.report(kind, Place::default(), || detail.to_owned());
     }
 
-    /// S6: each line of a payload that is not UTF-8 is reported.
+    /// S6: each line of a payload that is not UTF-8 is reported, but not again when it has waited.
     pub(super) fn report_invalid(&mut self, payload: &[u8]) {
-        if std::str::from_utf8(payload).is_ok() {
+        if self.replaying || std::str::from_utf8(payload).is_ok() {
             return;
         }
         for line in payload.split(|&byte| byte == b'\n') {
@@ -110,20 +111,21 @@ impl Assembler {
             }
             if self.waiting.is_some() {
                 self.replay(scratch)?;
-                return self.again(payload, name, offset, scratch);
+                return self.again(payload, name, scratch);
             }
         }
         self.chunk(payload, name, scratch)
     }
 
     /// Handles a payload once more, after those that waited before it.
-    fn again(&mut self, payload: &[u8], name: &[u8], offset: Option<u64>, scratch: &mut Scratch) -> Result<(), Error> {
+    fn again(&mut self, payload: &[u8], name: &[u8], scratch: &mut Scratch) -> Result<(), Error> {
         if self.error.is_some() {
             return Ok(());
         }
         self.fold.quirks.frame = Some(self.frame);
         if self.fold.done {
-            return self.classify(payload, name, offset, scratch);
+            self.behind_the_end(trim(payload), name, scratch);
+            return Ok(());
         }
         scratch.tape.read(payload, self.fold.limits.depth).map_err(|_| Error::new(ErrorKind::Depth, ""))?;
         self.chunk(payload, name, scratch)
@@ -143,23 +145,18 @@ impl Assembler {
     fn chunk(&mut self, payload: &[u8], name: &[u8], scratch: &mut Scratch) -> Result<(), Error> {
         scratch.ops.clear();
         scratch.ignored.clear();
-        match self.wire {
-            Some(Wire::OpenaiChat) | None => {
-                wire::openai_chat::read(payload, &scratch.tape, &mut scratch.ops, &mut scratch.ignored);
-            }
-            Some(_) => {}
-        }
+        let (mut result, is_learnable) = self.read_chunk(payload, name, scratch);
         self.fold.header = 0;
         let view = View::plain(payload);
-        let mut result = Ok(());
         for op in &scratch.ops {
-            result = self.fold.apply(op, &view);
             if result.is_err() {
                 break;
             }
+            result = self.fold.apply(op, &view);
         }
-        if self.fast && result.is_ok() {
-            self.learn(payload, scratch);
+        self.own_terminal = self.fold.done;
+        if self.fast && is_learnable && result.is_ok() {
+            self.learn(payload, name, scratch);
         }
         scratch.tape.shrink();
         result?;
@@ -167,6 +164,23 @@ impl Assembler {
             return Err(Error::provider(payload, self.fold.limits.depth));
         }
         Ok(())
+    }
+
+    /// Reads a chunk in the words of its wire; says whether the operations are all that it says.
+    fn read_chunk(&mut self, payload: &[u8], name: &[u8], scratch: &mut Scratch) -> (Result<(), Error>, bool) {
+        let Scratch { tape, ops, ignored, .. } = scratch;
+        let read = match self.wire {
+            Some(Wire::OpenaiChat) | None => {
+                wire::openai_chat::read(payload, tape, ops, ignored);
+                return (Ok(()), true);
+            }
+            Some(Wire::AnthropicMessages) => wire::anthropic::read,
+            Some(Wire::OpenaiResponses) => wire::responses::read,
+        };
+        let chunk = Object::root(payload, tape);
+        let mut reader = Reader { fold: &mut self.fold, chunk, ops, ignored, is_learnable: true };
+        let result = read(&mut reader, name);
+        (result, reader.is_learnable)
     }
 
     /// W1: the payload does not decide; it waits for one that does.
@@ -182,6 +196,7 @@ impl Assembler {
     /// The wire is known: what waited is folded.
     fn replay(&mut self, scratch: &mut Scratch) -> Result<(), Error> {
         let frame = self.frame;
+        self.replaying = true;
         for kept in self.waiting.take().map(|waiting| waiting.payloads).unwrap_or_default() {
             if self.error.is_some() {
                 break;
@@ -189,28 +204,32 @@ impl Assembler {
             self.frame = kept.frame;
             self.payload(&kept.payload, &kept.name, kept.offset, scratch);
         }
+        self.replaying = false;
         self.frame = frame;
         Ok(())
     }
 
-    /// The line `error: {json}` of some servers (S4, E6).
-    pub(super) fn error_line(&mut self, scratch: &mut Scratch) {
+    /// The line `error: {json}` of some servers (S4, E6). Of a line that the end of the input cut off (`is_tail`) nothing
+    /// is reported: it is no line yet.
+    pub(super) fn error_line(&mut self, scratch: &mut Scratch, is_tail: bool) {
         let line = std::mem::take(&mut self.frames.error_line);
         let value = trim(&line);
         let is_object = value.first() == Some(&b'{');
-        if self.fold.done && is_object {
-            self.fold.quirks.frame = Some(self.frame);
-            self.report(QuirkKind::DataAfterDone, "not folded");
-            return;
-        }
         let depth = self.fold.limits.depth;
-        if is_object && scratch.tape.read(value, depth).is_ok() {
-            let source = wire::stated(value, &scratch.tape).unwrap_or(value);
-            let offset = Some(self.frames.line_start);
-            return self.fail(Error::provider(source, depth), offset);
+        let offset = Some(self.frames.line_start);
+        self.fold.quirks.frame = Some(self.frame);
+        if self.fold.done && is_object {
+            return self.report(QuirkKind::DataAfterDone, "not folded");
         }
-        let frame = Some(self.frame);
-        self.fold.quirks.report_at(frame, QuirkKind::UnknownField, Place::default(), || "error".to_owned());
+        match scratch.tape.read(value, depth) {
+            Ok(()) if is_object && !self.fold.done => {
+                let source = wire::stated(value, &scratch.tape).unwrap_or(value);
+                self.fail(Error::provider(source, depth), offset);
+            }
+            Err(Fault::Deep(_)) if !self.fold.done => self.fail(Error::new(ErrorKind::Depth, too_deep(depth)), offset),
+            _ if is_tail => {}
+            _ => self.report(QuirkKind::UnknownField, "error"),
+        }
     }
 }
 

@@ -1,19 +1,21 @@
 //! Making templates of payloads that were read, and opening holes where two of them differ.
 
-use super::{HOLES, Hole, Leaf, Template};
-use crate::chunk::{Arguments, FIXED, Ident, Index, Op, Span};
+use super::{Action, HOLES, Hole, Leaf, Quick, Template};
+use crate::chunk::{Arguments, CallDelta, FIXED, Ident, Index, Op, Span, View};
 use crate::completion::Wire;
 use crate::json::tape::{Kind, Tape};
 
 /// A payload longer than this is not worth a template.
-const LONGEST: usize = 8192;
+const LONGEST: usize = 16 << 10;
 /// Values that may become holes, at most.
-const LEAVES: usize = 160;
+const LEAVES: usize = 400;
 
 /// A payload that was read, with what reading it gave.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Read<'a> {
     pub(crate) wire: Wire,
+    /// The name of its event.
+    pub(crate) name: &'a [u8],
     pub(crate) bytes: &'a [u8],
     pub(crate) tape: &'a Tape,
     pub(crate) ops: &'a [Op],
@@ -24,7 +26,7 @@ pub(crate) struct Read<'a> {
 impl Read<'_> {
     /// The values that may be holes, in order; None where the payload is not worth a template.
     pub(super) fn leaves(&self) -> Option<Vec<Leaf>> {
-        if self.bytes.len() > LONGEST || self.ops.iter().any(|op| matches!(op, Op::Error(_) | Op::Message(_))) {
+        if self.bytes.len() > LONGEST || self.ops.iter().any(|op| matches!(op, Op::Error(_))) {
             return None;
         }
         let mut leaves = Vec::new();
@@ -34,9 +36,18 @@ impl Read<'_> {
         for &index in self.ignored {
             self.below(index, &mut leaves);
         }
+        leaves.push(self.blanks()?);
         leaves.sort_unstable_by_key(|leaf| leaf.start);
         leaves.dedup_by_key(|leaf| leaf.start);
         (leaves.len() <= LEAVES).then_some(leaves)
+    }
+
+    /// The blanks before the last brace, open where they are more than somebody's style.
+    fn blanks(&self) -> Option<Leaf> {
+        let end = self.tape.node(0)?.end.checked_sub(1)?;
+        let before = self.bytes.get(..end as usize)?;
+        let start = before.iter().rposition(|byte| !matches!(byte, b' ' | b'\t'))? as u32 + 1;
+        Some(Leaf { start, end, kind: Hole::Blanks, open: end - start > 1 })
     }
 
     fn leaves_of(&self, op: &Op, leaves: &mut Vec<Leaf>) {
@@ -44,17 +55,18 @@ impl Read<'_> {
             leaves.push(Leaf { start: span.start, end: span.end, kind, open });
         };
         match *op {
-            Op::Id(span) | Op::Model(span) | Op::Finish(span) => leaf(span, Hole::Filled, false),
+            Op::Id(span) | Op::Model(span) | Op::Finish(span) | Op::Item(_, Ident::Given(span), _) => {
+                leaf(span, Hole::Filled, false);
+            }
             Op::Created(span) => leaf(span, Hole::NonZero, false),
-            Op::Text(_, span, _) => leaf(span, Hole::Filled, true),
+            Op::Text(_, span, _) | Op::Part(_, _, span) | Op::Input(Arguments::Text(span)) => {
+                leaf(span, Hole::Filled, true);
+            }
             Op::Call(delta) => {
                 for ident in [delta.id, delta.name] {
                     if let Ident::Given(span) = ident {
                         leaf(span, Hole::Filled, false);
                     }
-                }
-                if let Index::At(span) = delta.index {
-                    leaf(span, Hole::Integer, false);
                 }
                 match delta.arguments {
                     Arguments::Text(span) => leaf(span, Hole::String, true),
@@ -65,11 +77,18 @@ impl Read<'_> {
             Op::Keep(_, span)
             | Op::Usage(span, _)
             | Op::Logprobs(span)
+            | Op::Message(span)
             | Op::Details(span, _)
             | Op::Parts(span)
             | Op::CallExtra(_, span)
-            | Op::DeltaExtra(_, span) => self.inside(span, leaves),
-            Op::Choice(_) | Op::Quirk(..) | Op::Error(_) | Op::Message(_) => {}
+            | Op::DeltaExtra(_, span)
+            | Op::Input(Arguments::Source(span)) => self.inside(span, leaves),
+            Op::Choice(_)
+            | Op::Block(..)
+            | Op::Item(..)
+            | Op::Input(Arguments::Absent)
+            | Op::Quirk(..)
+            | Op::Error(_) => {}
         }
     }
 
@@ -114,14 +133,29 @@ impl Template {
         let body: Vec<Op> = ops.iter().copied().filter(|op| !is_header(op)).collect();
         let header = said_once(read, &ops).map_or(0, header);
         let fixed = read.bytes.len() - holes.iter().map(|hole| (hole.end - hole.start) as usize).sum::<usize>();
+        let quick = quick(read, &body, &holes);
         let bytes = read.bytes.into();
-        Some(Self { wire: read.wire, bytes, leaves, holes, ops, body, header, fixed, used: 0, next: 0 })
+        Some(Self {
+            wire: read.wire,
+            name: read.name.into(),
+            depth: read.tape.depth,
+            bytes,
+            leaves,
+            holes,
+            ops,
+            body,
+            header,
+            fixed,
+            quick,
+            used: 0,
+            next: 0,
+        })
     }
 
     /// Whether a payload that was read differs from this one in nothing but values that may be holes. Where it does,
     /// those that differ are opened in `leaves`.
     pub(super) fn resembles(&self, read: &Read<'_>, leaves: &mut [Leaf]) -> bool {
-        if self.wire != read.wire || self.leaves.len() != leaves.len() {
+        if self.wire != read.wire || *self.name != *read.name || self.leaves.len() != leaves.len() {
             return false;
         }
         let (mut here, mut there) = (0, 0);
@@ -141,6 +175,43 @@ impl Template {
         }
         true
     }
+}
+
+/// The quick form of a payload with one hole, a fragment, in which nothing else is said that is not a header. Blanks may
+/// stand before its last brace.
+fn quick(read: &Read<'_>, body: &[Op], holes: &[Leaf]) -> Option<Quick> {
+    let (hole, blanks) = match holes {
+        [hole] => (hole, None),
+        [hole, blanks] if blanks.kind == Hole::Blanks => (hole, Some(blanks)),
+        _ => return None,
+    };
+    let [Op::Choice(choice), said @ ..] = body else { return None };
+    let view = View::plain(read.bytes);
+    let action = match *said {
+        [Op::Text(kind, span, member)] if span.hole == 0 => Action::Text(kind, member),
+        [
+            Op::Call(CallDelta {
+                index,
+                id: Ident::Absent,
+                name: Ident::Absent,
+                arguments: Arguments::Text(span),
+                kind,
+            }),
+        ] if span.hole == 0 => Action::Arguments(index.read(&view)?, kind),
+        [Op::Block(index, fit), Op::Part(form, place, span)] if span.hole == 0 => {
+            Action::Part(index.read(&view)?, fit, form, place.read(&view).unwrap_or(0))
+        }
+        [Op::Block(index, fit), Op::Input(Arguments::Text(span))] if span.hole == 0 => {
+            Action::Input(index.read(&view)?, fit)
+        }
+        _ => return None,
+    };
+    let (before, end): (&[u8], &[u8]) = if read.name.is_empty() { (b"", b"") } else { (b"event: ", b"\n") };
+    let opening = [before, read.name, end, b"data: ", read.bytes.get(..hole.start as usize)?].concat().into();
+    let whole = [read.bytes, b"\n\n"].concat();
+    let closing = whole.get(hole.end as usize..blanks.map_or(whole.len(), |blanks| blanks.start as usize))?.into();
+    let ending = blanks.and_then(|blanks| whole.get(blanks.end as usize..)).map(Into::into);
+    Some(Quick { opening, closing, ending, choice: *choice, action })
 }
 
 /// What is the same in all chunks of a stream as a rule.
@@ -209,13 +280,29 @@ fn each_span(op: &mut Op, mut visit: impl FnMut(&mut Span)) {
                     visit(span);
                 }
             }
-            if let Index::At(span) = &mut delta.index {
-                visit(span);
-            }
+            visit_index(&mut delta.index, &mut visit);
             if let Arguments::Text(span) | Arguments::Source(span) = &mut delta.arguments {
                 visit(span);
             }
         }
-        Op::Choice(_) | Op::Quirk(..) => {}
+        Op::Item(index, id, _) => {
+            visit_index(index, &mut visit);
+            if let Ident::Given(span) = id {
+                visit(span);
+            }
+        }
+        Op::Part(_, place, text) => {
+            visit_index(place, &mut visit);
+            visit(text);
+        }
+        Op::Input(Arguments::Text(span) | Arguments::Source(span)) => visit(span),
+        Op::Block(index, _) => visit_index(index, &mut visit),
+        Op::Input(Arguments::Absent) | Op::Choice(_) | Op::Quirk(..) => {}
+    }
+}
+
+fn visit_index(index: &mut Index, visit: &mut impl FnMut(&mut Span)) {
+    if let Index::At(span) = index {
+        visit(span);
     }
 }

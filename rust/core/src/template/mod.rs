@@ -6,12 +6,12 @@ mod learn;
 mod shelf;
 
 pub(crate) use learn::Read;
-pub(crate) use shelf::{Found, Shelf};
+pub(crate) use shelf::{Found, Kind, Shelf};
 
-use crate::chunk::{Op, View};
-use crate::completion::Wire;
+use crate::chunk::{Fit, Op, PartForm, TextKind, View};
+use crate::completion::{CallKind, Wire};
 use crate::json::scan::{self, flag};
-use crate::wire::openai_chat::{integer, is_zero};
+use crate::wire::openai_chat::is_zero;
 
 /// What may stand in a hole, so that the payload is still read the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +24,8 @@ pub(crate) enum Hole {
     Number,
     /// A number that is not zero.
     NonZero,
-    /// An integer of 64 bits.
-    Integer,
+    /// Blanks before the last brace, with which some servers hide how long a text is.
+    Blanks,
 }
 
 /// A value that may be a hole: its place in the payload that the template was learnt from.
@@ -46,7 +46,7 @@ pub(crate) const HOLES: usize = 24;
 pub(crate) struct Marks {
     shifts: [i64; HOLES + 1],
     holes: [Text; HOLES],
-    decoded: Vec<u8>,
+    pub(crate) decoded: Vec<u8>,
 }
 
 /// The text in a hole: its flags, or where it stands decoded.
@@ -70,10 +70,40 @@ impl Marks {
     }
 }
 
+/// A payload that brings one fragment of one text, where everything else was said before.
+#[derive(Debug)]
+pub(crate) struct Quick {
+    /// What stands before the fragment, from the beginning of the event on.
+    pub(crate) opening: Box<[u8]>,
+    /// What stands behind it, up to the end of the event, or up to blanks before its last brace.
+    pub(crate) closing: Box<[u8]>,
+    /// What stands behind those blanks, if there are any.
+    pub(crate) ending: Option<Box<[u8]>>,
+    pub(crate) choice: i64,
+    pub(crate) action: Action,
+}
+
+/// Where the fragment goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Action {
+    /// To a text of the choice; for reasoning the member that it came in.
+    Text(TextKind, &'static str),
+    /// To the arguments of the call under that index.
+    Arguments(i64, CallKind),
+    /// To the part of that form and place of the block under that index.
+    Part(i64, Fit, &'static PartForm, i64),
+    /// To the input of the block under that index.
+    Input(i64, Fit),
+}
+
 /// A payload that others are compared with.
 #[derive(Debug)]
 pub(crate) struct Template {
     pub(crate) wire: Wire,
+    /// The name of its event: what it says may depend on it.
+    name: Box<[u8]>,
+    /// Levels of JSON in it.
+    pub(crate) depth: usize,
     bytes: Box<[u8]>,
     leaves: Vec<Leaf>,
     /// The leaves that are open.
@@ -86,12 +116,26 @@ pub(crate) struct Template {
     pub(crate) header: u64,
     /// The length of what stands outside the holes.
     fixed: usize,
+    /// What most templates are.
+    pub(crate) quick: Option<Quick>,
     used: u64,
     /// The template that was recognised after this one.
     next: usize,
 }
 
 impl Template {
+    /// What stands before the first hole.
+    fn opening(&self) -> &[u8] {
+        let end = self.holes.first().map_or(self.bytes.len(), |hole| hole.start as usize);
+        self.bytes.get(..end).unwrap_or_default()
+    }
+
+    /// Where a payload first differs from the opening; its length where it does not.
+    fn differs(&self, bytes: &[u8]) -> usize {
+        let opening = self.opening();
+        opening.iter().zip(bytes).position(|(own, other)| own != other).unwrap_or(opening.len())
+    }
+
     /// Compares a payload that `bytes` begins with; gives where it ends, or how far the comparison came.
     #[inline]
     fn compare(&self, bytes: &[u8], marks: &mut Marks) -> Result<usize, usize> {
@@ -130,15 +174,20 @@ fn value(bytes: &[u8], at: usize, kind: Hole, decoded: &mut Vec<u8>) -> Result<(
             };
             if end > at || kind == Hole::String { Ok((end, text)) } else { Err(end) }
         }
-        Hole::Number | Hole::NonZero | Hole::Integer => {
+        Hole::Blanks => Ok((pass_blanks(bytes, at), Text::Raw(0))),
+        Hole::Number | Hole::NonZero => {
             let end = scan::number(bytes, at)?;
             let number = bytes.get(at..end).unwrap_or_default();
-            let fits = match kind {
-                Hole::Integer => integer(number).is_some(),
-                Hole::NonZero => !is_zero(number),
-                _ => true,
-            };
-            if fits { Ok((end, Text::Raw(0))) } else { Err(end) }
+            if kind == Hole::Number || !is_zero(number) { Ok((end, Text::Raw(0))) } else { Err(end) }
         }
     }
+}
+
+/// The first position from `at` on that is no blank. Line ends are none here: they may end the event.
+#[inline]
+pub(crate) fn pass_blanks(bytes: &[u8], mut at: usize) -> usize {
+    while matches!(bytes.get(at), Some(b' ' | b'\t')) {
+        at += 1;
+    }
+    at
 }

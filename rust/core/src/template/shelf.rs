@@ -9,7 +9,7 @@ use crate::completion::Wire;
 /// Templates kept at most.
 const KEPT: usize = 48;
 /// Templates compared with one payload at most.
-const TRIED: usize = 6;
+const TRIED: usize = 12;
 /// Templates made in a row that nothing came of, before fewer are made.
 const PATIENCE: u32 = 24;
 /// Bytes that a payload and a template must share at their beginning to be compared at all.
@@ -27,6 +27,23 @@ pub(crate) struct Shelf {
     idle: u32,
 }
 
+/// What is known of a payload before it is looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kind<'a> {
+    pub(crate) wire: Wire,
+    /// The name of its event.
+    pub(crate) name: &'a [u8],
+    /// Levels of JSON that it may have.
+    pub(crate) depth: usize,
+}
+
+impl Template {
+    /// Whether payloads of that kind can be like this one.
+    fn is_of(&self, kind: Kind<'_>) -> bool {
+        self.wire == kind.wire && self.depth <= kind.depth && *self.name == *kind.name
+    }
+}
+
 /// A payload that was recognised: the template and where the payload ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found {
@@ -39,31 +56,55 @@ impl Shelf {
         self.templates.get(template)
     }
 
-    /// The template of the payload that `bytes` begins with. `last` is the one recognised before in the same stream.
+    /// The template that is likely to follow `last`, with room for what it decodes.
+    #[inline]
+    pub(crate) fn likely(&mut self, last: usize) -> Option<(&Template, &mut Vec<u8>, usize)> {
+        let next = self.templates.get(last)?.next;
+        Some((self.templates.get(next)?, &mut self.marks.decoded, next))
+    }
+
+    /// A template was of use.
+    pub(crate) fn touch(&mut self, template: usize) {
+        self.idle = 0;
+        self.clock += 1;
+        if let Some(template) = self.templates.get_mut(template) {
+            template.used = self.clock;
+        }
+    }
+
+    /// The template of the payload that `bytes` begins with, in an event of that kind. `last` is the one recognised before in the same stream.
     /// At most `allowance` bytes are looked at in vain; what was is taken from it.
     #[inline]
-    pub(crate) fn find(&mut self, bytes: &[u8], wire: Wire, last: &mut usize, allowance: &mut usize) -> Option<Found> {
+    pub(crate) fn find(
+        &mut self,
+        bytes: &[u8],
+        kind: Kind<'_>,
+        last: &mut usize,
+        allowance: &mut usize,
+    ) -> Option<Found> {
         let likely = self.templates.get(*last)?.next;
         for template in [likely, *last] {
-            if let Some(found) = self.compare(template, bytes, wire, allowance) {
+            if let Some(found) = self.compare(template, bytes, kind, allowance) {
                 return Some(self.note(found, last));
             }
             if likely == *last {
                 break;
             }
         }
-        self.search(bytes, wire, last, allowance)
+        self.search(bytes, kind, last, allowance)
     }
 
     #[cold]
-    fn search(&mut self, bytes: &[u8], wire: Wire, last: &mut usize, allowance: &mut usize) -> Option<Found> {
+    fn search(&mut self, bytes: &[u8], kind: Kind<'_>, last: &mut usize, allowance: &mut usize) -> Option<Found> {
         let likely = self.templates.get(*last)?.next;
+        let differs = self.templates.get(likely)?.differs(bytes);
+        *allowance = allowance.saturating_sub(differs);
         let mut tried = 0;
         for template in 0..self.templates.len() {
-            if template == likely || template == *last || !self.may_be(template, bytes) {
+            if template == likely || template == *last || !self.may_be(template, bytes, kind, differs) {
                 continue;
             }
-            if let Some(found) = self.compare(template, bytes, wire, allowance) {
+            if let Some(found) = self.compare(template, bytes, kind, allowance) {
                 return Some(self.note(found, last));
             }
             tried += 1;
@@ -74,17 +115,20 @@ impl Shelf {
         None
     }
 
-    fn may_be(&self, template: usize, bytes: &[u8]) -> bool {
-        self.templates.get(template).is_some_and(|template| {
-            let first = template.holes.first().map_or(template.bytes.len(), |hole| hole.start as usize).min(GLANCE);
-            bytes.get(..first) == template.bytes.get(..first)
+    /// Whether a template is worth comparing: it begins like the payload, and so it does where another one differed.
+    fn may_be(&self, template: usize, bytes: &[u8], kind: Kind<'_>, differs: usize) -> bool {
+        self.templates.get(template).filter(|template| template.is_of(kind)).is_some_and(|template| {
+            let opening = template.opening();
+            let glance = opening.len().min(GLANCE);
+            opening.get(..glance) == bytes.get(..glance)
+                && opening.get(differs).is_none_or(|byte| bytes.get(differs) == Some(byte))
         })
     }
 
     #[inline]
-    fn compare(&mut self, index: usize, bytes: &[u8], wire: Wire, allowance: &mut usize) -> Option<Found> {
+    fn compare(&mut self, index: usize, bytes: &[u8], kind: Kind<'_>, allowance: &mut usize) -> Option<Found> {
         let template = self.templates.get(index)?;
-        if template.wire != wire || bytes.len() < template.fixed || *allowance < template.fixed {
+        if !template.is_of(kind) || bytes.len() < template.fixed || *allowance < template.fixed {
             return None;
         }
         // What a hole holds may be long: no more is looked at than the allowance lets.
@@ -100,14 +144,10 @@ impl Shelf {
 
     #[inline]
     fn note(&mut self, found: Found, last: &mut usize) -> Found {
-        self.idle = 0;
-        self.clock += 1;
         if let Some(before) = self.templates.get_mut(*last) {
             before.next = found.template;
         }
-        if let Some(template) = self.templates.get_mut(found.template) {
-            template.used = self.clock;
-        }
+        self.touch(found.template);
         *last = found.template;
         found
     }

@@ -1,9 +1,16 @@
 //! The wires: what each provider's payloads say. Provider words stand here and nowhere else.
 
+pub(crate) mod anthropic;
+pub(crate) mod members;
 pub(crate) mod openai_chat;
+mod response_items;
+mod response_parts;
+pub(crate) mod responses;
 
 use crate::chunk::Span;
-use crate::completion::Wire;
+use crate::completion::{Extra, Wire};
+use crate::fold::Render;
+use crate::json::Value;
 use crate::json::tape::{Kind, Node, Tape};
 use crate::json::text;
 
@@ -74,6 +81,35 @@ pub(crate) fn detect(bytes: &[u8], tape: &Tape, name: &[u8]) -> Option<Wire> {
     }
 }
 
+/// How the blocks of a wire look.
+pub(crate) fn render(wire: Option<Wire>) -> Render {
+    match wire {
+        Some(Wire::AnthropicMessages) => anthropic::blocks,
+        Some(Wire::OpenaiResponses) => response_items::blocks,
+        Some(Wire::OpenaiChat) | None => |_, _| Vec::new(),
+    }
+}
+
+/// Sets the member at a path of names, within objects that are made where they are missing.
+fn set_path(members: &mut Extra, path: &str, value: Value) {
+    let (name, rest) = path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest)));
+    let place = members.iter().position(|member| member.0 == name).unwrap_or(members.len());
+    if place == members.len() {
+        members.push((name.to_owned(), Value::Null));
+    }
+    let Some((_, slot)) = members.get_mut(place) else { return };
+    let Some(rest) = rest else {
+        *slot = value;
+        return;
+    };
+    if !matches!(slot, Value::Object(_)) {
+        *slot = Value::Object(Vec::new());
+    }
+    if let Value::Object(inner) = slot {
+        set_path(inner, rest, value);
+    }
+}
+
 /// What a payload of no known wire looks like, for people.
 pub(crate) fn looks_like(payload: &[u8]) -> &'static str {
     let Some(value) = crate::json::parse(payload, 128) else { return "" };
@@ -97,7 +133,12 @@ pub(crate) fn looks_like(payload: &[u8]) -> &'static str {
 
 /// The source of the `error` of an object, where it is a string or an object that says something (E6).
 pub(crate) fn stated<'a>(bytes: &'a [u8], tape: &Tape) -> Option<&'a [u8]> {
-    let value = members(bytes, tape, 0).filter(|(name, _)| &**name == b"error").last()?.1;
+    stated_in(bytes, tape, 0)
+}
+
+/// The same for the object at `index`.
+fn stated_in<'a>(bytes: &'a [u8], tape: &Tape, index: u32) -> Option<&'a [u8]> {
+    let value = members(bytes, tape, index).filter(|(name, _)| &**name == b"error").last()?.1;
     let node = tape.node(value)?;
     let says = match node.kind {
         Kind::Object => node.next > value + 1,

@@ -1,0 +1,1 @@
+"""The whole path over loopback HTTP: clients that people can choose, under the fold and under others."""

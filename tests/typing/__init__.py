@@ -1,0 +1,1 @@
+"""What users write, checked by mypy and pyright at their strict settings."""
