@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 WRITES = ("frame", "16384")
-FRAGMENTS = {1: 2000, 200: 50}
-"""Fragments of the call by the number of streams at once."""
+FRAGMENTS = {1: 2000, 200: 200}
+"""Fragments of the call by the number of streams at once; a slow contender's has a quarter of them."""
 MANY = 200
 F3DX = "f3dx, stream_assembled"
 SLOW = frozenset({"openai-python, StreamState", "LiteLLM, stream_chunk_builder", "AsyncOpenAI", "LiteLLM"})
@@ -40,7 +40,7 @@ class Row:
     cpu: list[float] = field(default_factory=list)
 
     def figures(self) -> dict[str, Any]:
-        chunks = self.streams * long_call(fragments=FRAGMENTS[self.streams]).frames
+        chunks = self.streams * long_call(fragments=fragments_for(self.name, self.streams)).frames
         return {
             "name": self.name,
             "write": self.write,
@@ -48,6 +48,10 @@ class Row:
             "wall": statistics.median(self.wall) * 1e6 / chunks,
             "cpu": statistics.median(self.cpu) * 1e6 / chunks,
         }
+
+
+def fragments_for(name: str, streams: int) -> int:
+    return FRAGMENTS[streams] // (4 if name in SLOW else 1)
 
 
 class Contenders:
@@ -120,14 +124,14 @@ def interleaved(  # noqa: PLR0913, PLR0917
     rounds: int,
     left_out: dict[str, str],
 ) -> list[Row]:
-    fragments = FRAGMENTS[streams]
-    expected = [long_call(fragments=fragments).arguments[0][0]] * streams
-    url = f"{address}/burst/{fragments}/{write}"
     rows = {name: Row(name, write, streams) for name in running}
     for number in range(rounds + 1):
         for name, play in running.items():
             if name in left_out or (name in SLOW and number > 0):
                 continue
+            fragments = fragments_for(name, streams)
+            expected = [long_call(fragments=fragments).arguments[0][0]] * streams
+            url = f"{address}/burst/{fragments}/{write}"
             wall, cpu = time.perf_counter(), time.process_time()
             try:
                 given = play(url)

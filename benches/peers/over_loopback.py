@@ -45,7 +45,7 @@ def address() -> str:
 
 @cache
 def f3dx_client() -> f3dx.OpenAI:
-    return f3dx.OpenAI(api_key="none", base_url=address())
+    return f3dx.OpenAI(api_key="none", base_url=address(), http2=False)
 
 
 @cache
