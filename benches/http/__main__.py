@@ -47,7 +47,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benches.http", description=__doc__)
     parser.add_argument("what", nargs="?", choices=("burst", "live"), default="burst")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--only", default="", help="contenders whose name holds this text")
+    parser.add_argument(
+        "--only", default="", help="contenders whose name holds this text, or one of several with | between"
+    )
     parser.add_argument("--streams", type=int, choices=(1, burst.MANY), help="burst: only so many at once")
     parser.add_argument("--first", type=int, help="live: how many streams to begin with")
     parser.add_argument("--write", action="store_true", help="put the table into docs/clients.md")
@@ -56,7 +58,7 @@ def main() -> int:
         streams = (options.streams,) if options.streams else (1, burst.MANY)
         lines = burst_table(burst.measured(options.rounds, options.only, streams), options.rounds)
     else:
-        names = [name for name in LIVE if options.only in name]
+        names = [name for name in LIVE if any(part in name for part in options.only.split("|"))]
         lines = live_table([live.capacity(name, options.first or LIVE[name]) for name in names])
     print("\n".join(lines))
     if options.write:

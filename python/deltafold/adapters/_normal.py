@@ -66,18 +66,16 @@ def _entries(events: list[Event]) -> Entries:
     entries: Entries = {}
     for event in events:
         if isinstance(event, ToolCallStart):
-            function = ChoiceDeltaToolCallFunction.construct(name=event.name, arguments="")
-            entry = ChoiceDeltaToolCall.construct(
-                index=event.call, id=event.id, type="function", function=function
-            )
+            function = ChoiceDeltaToolCallFunction(name=event.name, arguments="")
+            entry = ChoiceDeltaToolCall(index=event.call, id=event.id, type="function", function=function)
         elif isinstance(event, ToolCallDelta):
-            entry = ChoiceDeltaToolCall.construct(
-                index=event.call, function=ChoiceDeltaToolCallFunction.construct(arguments=event.arguments)
+            entry = ChoiceDeltaToolCall(
+                index=event.call, function=ChoiceDeltaToolCallFunction(arguments=event.arguments)
             )
         elif isinstance(event, ToolCallEnd) and event.tool_call.extra:
-            entry = ChoiceDeltaToolCall.construct(
+            entry = ChoiceDeltaToolCall(
                 index=event.call,
-                function=ChoiceDeltaToolCallFunction.construct(arguments=""),
+                function=ChoiceDeltaToolCallFunction(arguments=""),
                 **event.tool_call.extra,
             )
         else:
