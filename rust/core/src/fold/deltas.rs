@@ -289,10 +289,11 @@ impl Fold {
 
     /// A call is of the kind of its first delta that says something.
     fn set_kind(&mut self, call: usize, kind: CallKind) {
-        if let Some(call) = self.call_mut(call) {
-            if call.name.is_empty() && call.arguments.is_empty() {
-                call.kind = kind;
-            }
+        if let Some(call) = self.call_mut(call)
+            && call.name.is_empty()
+            && call.arguments.is_empty()
+        {
+            call.kind = kind;
         }
     }
 

@@ -101,8 +101,8 @@ impl Fold {
             }
             Op::Parts(span) => self.parts(view.raw(span)),
             Op::Details(span, is_reasoning) => self.details(view.raw(span), is_reasoning),
-            Op::CallExtra(name, span) => self.call_extra(&self.decoded(view, name), view.raw(span)),
-            Op::DeltaExtra(name, span) => self.delta_extra(&self.decoded(view, name), view.raw(span)),
+            Op::CallExtra(name, span) => self.call_extra(&Self::decoded(view, name), view.raw(span)),
+            Op::DeltaExtra(name, span) => self.delta_extra(&Self::decoded(view, name), view.raw(span)),
             Op::Logprobs(span) => self.logprobs(view.raw(span)),
             Op::Message(span) => self.message(view.raw(span)),
             Op::Error(span) => Err(Error::provider(view.raw(span), self.limits.depth)),
@@ -121,7 +121,7 @@ impl Fold {
         Ok(())
     }
 
-    fn decoded(&self, view: &View<'_>, span: Span) -> String {
+    fn decoded(view: &View<'_>, span: Span) -> String {
         let (raw, flags) = view.text(span);
         decode(raw, flags, &mut 0).into_owned()
     }

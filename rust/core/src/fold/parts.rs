@@ -164,10 +164,10 @@ impl Fold {
         let place = self.place();
         report_lone(&mut self.quirks, lone, place);
         let charged = self.charge(added);
-        if charged.is_err() {
-            if let Some((_, own)) = self.block_mut(block).and_then(|block| block.own.get_mut(at)) {
-                own.text.truncate(start);
-            }
+        if charged.is_err()
+            && let Some((_, own)) = self.block_mut(block).and_then(|block| block.own.get_mut(at))
+        {
+            own.text.truncate(start);
         }
         charged
     }

@@ -370,10 +370,10 @@ impl<'a> Reader<'_, 'a> {
         if is_terminal {
             self.terminal(response, kind)?;
         }
-        if let Some(usage) = response.and_then(|response| self.object_in(response, "usage")) {
-            if let (Some(node), false) = (usage.tape.node(usage.index), usage.is_empty()) {
-                self.apply(Op::Usage(Span::source(node), false))?;
-            }
+        if let Some(usage) = response.and_then(|response| self.object_in(response, "usage"))
+            && let (Some(node), false) = (usage.tape.node(usage.index), usage.is_empty())
+        {
+            self.apply(Op::Usage(Span::source(node), false))?;
         }
         self.fold.done |= is_terminal;
         Ok(())
