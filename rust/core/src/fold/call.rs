@@ -51,6 +51,18 @@ impl Call {
         self.scanner.as_deref().cloned().unwrap_or_default()
     }
 
+    /// It is a custom tool's call as soon as a delta says so, as long as it has neither name nor arguments (X3).
+    #[inline]
+    pub(crate) fn take_kind(&mut self, kind: CallKind) {
+        if kind == CallKind::Custom
+            && self.kind == CallKind::Function
+            && self.name.is_empty()
+            && self.arguments.is_empty()
+        {
+            self.kind = kind;
+        }
+    }
+
     /// Whether both id and name are known.
     #[inline]
     pub(crate) fn is_identified(&self) -> bool {

@@ -153,9 +153,7 @@ impl Fold {
         let position = choice.bound.get(&index)?.call;
         let call = choice.calls.get_mut(position)?;
         self.call = Some(position);
-        if call.name.is_empty() && call.arguments.is_empty() {
-            call.kind = kind;
-        }
+        call.take_kind(kind);
         let start = call.arguments.len();
         call.joiner.append(raw, flags, &mut call.arguments);
         let end = call.arguments.len();
@@ -292,6 +290,9 @@ impl Fold {
         let call = self.open(None, false)?;
         if let Some(choice) = self.choices.get_mut(self.current) {
             choice.legacy = Some(call);
+            if let Some(call) = choice.calls.get_mut(call) {
+                call.kind = CallKind::LegacyFunction;
+            }
         }
         Ok(Some(call))
     }
@@ -308,12 +309,10 @@ impl Fold {
         }
     }
 
-    /// A call is of the kind of its first delta that says something.
+    /// A call is a custom tool's as soon as a delta says so, as long as it has neither name nor arguments.
     fn set_kind(&mut self, call: usize, kind: CallKind) {
         if let Some(call) = self.call_mut(call) {
-            if call.name.is_empty() && call.arguments.is_empty() {
-                call.kind = kind;
-            }
+            call.take_kind(kind);
         }
     }
 

@@ -252,10 +252,10 @@ impl Fold {
         for (name, value) in members.into_iter().filter(|(_, value)| !matches!(value, Value::Null)) {
             result = result.and_then(|()| self.merge(&mut kept, &name, value, &[], true));
         }
-        if !kept.is_empty() {
-            if let Some(choice) = self.choices.get_mut(slot) {
-                choice.rest().logprobs = Some(Value::Object(kept));
-            }
+        if !kept.is_empty()
+            && let Some(choice) = self.choices.get_mut(slot)
+        {
+            choice.rest().logprobs = Some(Value::Object(kept));
         }
         result
     }
@@ -326,6 +326,7 @@ fn thinking<'a>(raw: &[u8], tape: &'a Tape, part: u32, texts: &mut Vec<&'a Node>
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that `Option::filter` calls")]
 fn is_string(node: &&Node) -> bool {
     node.kind == Kind::String
 }
