@@ -153,9 +153,7 @@ impl Fold {
         let position = choice.bound.get(&index)?.call;
         let call = choice.calls.get_mut(position)?;
         self.call = Some(position);
-        if call.name.is_empty() && call.arguments.is_empty() {
-            call.kind = kind;
-        }
+        call.turn_out(kind);
         let start = call.arguments.len();
         call.joiner.append(raw, flags, &mut call.arguments);
         let end = call.arguments.len();
@@ -204,7 +202,9 @@ impl Fold {
             }
             return Ok(());
         };
-        self.set_kind(call, delta.kind);
+        if let Some(call) = self.call_mut(call) {
+            call.turn_out(delta.kind);
+        }
         self.accept_id(call, id)?;
         self.accept_name(call, name)?;
         let slot = self.current;
@@ -269,7 +269,11 @@ impl Fold {
     fn brought(delta: &CallDelta, view: &View<'_>) -> String {
         match delta.arguments {
             Arguments::Absent => String::new(),
-            Arguments::Text(span) | Arguments::Source(span) => lossy(view.raw(span)).into_owned(),
+            Arguments::Source(span) => lossy(view.raw(span)).into_owned(),
+            Arguments::Text(span) => {
+                let (raw, flags) = view.text(span);
+                decode(raw, flags, &mut 0).into_owned()
+            }
         }
     }
 
@@ -305,15 +309,6 @@ impl Fold {
                 Ident::Absent | Ident::Given(_) => continue,
             };
             self.quirk(kind, call, || what.to_owned());
-        }
-    }
-
-    /// A call is of the kind of its first delta that says something.
-    fn set_kind(&mut self, call: usize, kind: CallKind) {
-        if let Some(call) = self.call_mut(call) {
-            if call.name.is_empty() && call.arguments.is_empty() {
-                call.kind = kind;
-            }
         }
     }
 
