@@ -25,8 +25,7 @@ def milliseconds(module: str) -> float:
 def main() -> int:
     taken = {"orjson": float("inf"), "deltafold": float("inf")}
     for _ in range(ROUNDS):
-        for module in taken:
-            taken[module] = min(taken[module], milliseconds(module))
+        taken = {module: min(least, milliseconds(module)) for module, least in taken.items()}
     above = taken["deltafold"] - taken["orjson"]
     print(
         f"orjson {taken['orjson']:.1f} ms, deltafold {taken['deltafold']:.1f} ms: {above:.1f} ms above, "

@@ -1,8 +1,8 @@
 """`python -m benches.http`: the whole path over loopback, in the environment of the peers.
 
-`burst` (the default) measures a chunk's cost with one stream and with 200, `live` how many streams of 50 chunks a
-second one core carries. `--write` puts the tables into docs/clients.md. Traffic is on loopback alone, and
-bounded: a burst plays a fixed number of streams, a live step lasts seconds.
+`burst` (the default) measures a chunk's cost with one stream and with 200, `live` how many streams of 50
+chunks a second one core carries. `--write` puts the tables into docs/clients.md. Traffic is on loopback
+alone, and bounded: a burst plays a fixed number of streams, a live step lasts seconds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,18 @@ from benches import report
 from benches.http import burst, live
 from benches.machine import description
 
-PACKAGES = ("deltafold", "aiohttp", "uvloop", "primp", "httpx", "requests", "f3dx", "openai", "litellm", "orjson")
+PACKAGES = (
+    "deltafold",
+    "aiohttp",
+    "uvloop",
+    "primp",
+    "httpx",
+    "requests",
+    "f3dx",
+    "openai",
+    "litellm",
+    "orjson",
+)
 
 LIVE = {
     "deltafold over aiohttp": 1200,
@@ -36,14 +47,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benches.http", description=__doc__)
     parser.add_argument("what", nargs="?", choices=("burst", "live"), default="burst")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--only", default="", help="contenders whose name holds this text")
+    parser.add_argument(
+        "--only", default="", help="contenders whose name holds this text, or one of several with | between"
+    )
+    parser.add_argument("--streams", type=int, choices=(1, burst.MANY), help="burst: only so many at once")
     parser.add_argument("--first", type=int, help="live: how many streams to begin with")
     parser.add_argument("--write", action="store_true", help="put the table into docs/clients.md")
     options = parser.parse_args()
     if options.what == "burst":
-        lines = burst_table(burst.measured(options.rounds, options.only), options.rounds)
+        streams = (options.streams,) if options.streams else (1, burst.MANY)
+        lines = burst_table(burst.measured(options.rounds, options.only, streams), options.rounds)
     else:
-        names = [name for name in LIVE if options.only in name]
+        names = [name for name in LIVE if any(part in name for part in options.only.split("|"))]
         lines = live_table([live.capacity(name, options.first or LIVE[name]) for name in names])
     print("\n".join(lines))
     if options.write:
@@ -66,7 +81,7 @@ def burst_table(figures: dict[str, Any], rounds: int) -> list[str]:
     lines = [
         f"{head()}; medians of {rounds} interleaved rounds, microseconds a chunk: wall (processor).",
         "",
-        "| | 1 stream, a frame a write | 1 stream, 16 KiB | 200 at once, a frame a write | 200 at once, 16 KiB |",
+        "| | 1 stream, a frame a write | 1, 16 KiB a write | 200 at once, a frame | 200, 16 KiB |",
         "|---|---:|---:|---:|---:|",
     ]
     for name in names:
@@ -88,7 +103,8 @@ def live_table(found: list[dict[str, Any]]) -> list[str]:
     for one in found:
         best, last = one["best"], one["steps"][-1]
         lines.append(
-            f"| {one['name']} | {best['streams']:,} | {best['p50'] * 1e3:.0f} ms | {best['p99'] * 1e3:.0f} ms "
+            f"| {one['name']} | {best['streams']:,} "
+            f"| {best['p50'] * 1e3:.0f} ms | {best['p99'] * 1e3:.0f} ms "
             f"| {best['microseconds']:.1f} µs | {last['streams']:,}: p99 {last['p99'] * 1e3:.0f} ms |"
         )
     return lines

@@ -1,8 +1,8 @@
 """How many live streams of 50 chunks a second one core carries.
 
-The client runs on one core, the gateway on another. Each chunk holds the time at which it was due; how late it
-is when the application has it is the lateness. Streams are added until the p99 of that passes LATE: a client
-that cannot keep up falls behind further with every second, so that bound is passed soon after capacity is.
+The client runs on one core, the gateway on another. Each chunk holds the time at which it was due; how late
+it is when the application has it is the lateness. Streams are added until the p99 of that passes LATE: a
+client that cannot keep up falls behind further with every second, so it passes soon after capacity is.
 """
 
 from __future__ import annotations
@@ -97,7 +97,9 @@ async def carried(name: str, address: str, streams: int) -> dict[str, Any]:
 
 
 def keeps_up(figures: dict[str, Any]) -> bool:
-    return figures["opened"] == figures["streams"] and figures["p99"] <= LATE and figures["rate"] >= LEAST_RATE
+    return (
+        figures["opened"] == figures["streams"] and figures["p99"] <= LATE and figures["rate"] >= LEAST_RATE
+    )
 
 
 def step(name: str, streams: int) -> dict[str, Any]:
@@ -132,7 +134,8 @@ def capacity(name: str, first: int) -> dict[str, Any]:
 def shown(figures: dict[str, Any]) -> str:
     return (
         f"{figures['streams']} streams, {figures['rate']:.1f}/s, p50 {figures['p50'] * 1e3:.1f} ms, "
-        f"p99 {figures['p99'] * 1e3:.1f} ms, {figures['cpu']:.2f} core, {figures['microseconds']:.1f} us a chunk"
+        f"p99 {figures['p99'] * 1e3:.1f} ms, {figures['cpu']:.2f} core, "
+        f"{figures['microseconds']:.1f} us a chunk"
     )
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import warnings
 from functools import cache
-from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 
 import deltafold
 from tests.adapters.peers import peer, theirs
 from tests.support import SHARED, VECTORS, needs_shared
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pydantic = peer("pydantic")
 
@@ -114,7 +116,9 @@ def as_sent(call: Any, wire: str) -> Any:
 
 def sent_calls(message: Any) -> list[tuple[str, str, Any]]:
     """Id, name and arguments of the calls in a message or list of items, in order."""
-    items = message if isinstance(message, list) else message.get("tool_calls") or message.get("content") or []
+    items = (
+        message if isinstance(message, list) else message.get("tool_calls") or message.get("content") or []
+    )
     found: list[tuple[str, str, Any]] = []
     for item in items if isinstance(items, list) else []:
         kind = item.get("type")

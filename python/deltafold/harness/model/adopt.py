@@ -14,6 +14,7 @@ from deltafold.harness.model import legacy
 from deltafold.harness.model.errors import UnsupportedError
 
 MESSAGE_TYPES: Final = ("user/message", "assistant/message", "tool/result")
+_UPGRADED_TYPES: Final = ("turn/start", "turn/end", "steering/message", *MESSAGE_TYPES)
 KNOWN_TYPES: Final = frozenset(
     {
         "agent-preset/selected",
@@ -137,6 +138,8 @@ def assert_message(event: Record) -> None:
 
 def upgrade(event: Record, session: str, message_ids: dict[int, str]) -> Record:
     """Apply the legacy upgrades to one event in the reader's order; raises JsError."""
+    if event.get("type") not in _UPGRADED_TYPES:
+        return event
     event = legacy.upgrade_turn_start(event, session)
     event = legacy.upgrade_turn_end(event, session)
     event = legacy.upgrade_steering(event, session)

@@ -198,12 +198,10 @@ impl Frames {
     /// The stream has ended: the line being read ends, and the event with it. Whether a data line was pending.
     pub(crate) fn finish(&mut self, limits: &Limits) -> (Option<Item>, bool) {
         let item = if self.line_length > 0 { self.line_end(&[], 0, 0, limits) } else { None };
-        let pending = std::mem::take(&mut self.has_data);
-        if pending {
-            self.event_offset = self.first_line.unwrap_or(self.line_offset);
+        if self.has_data {
+            self.event_offset = self.offset();
         }
-        self.first_line = None;
-        (item, pending)
+        (item, self.has_data)
     }
 
     /// The data was used: the room is kept unless it is unusually large.
