@@ -37,6 +37,15 @@ pub(crate) struct Call {
 }
 
 impl Call {
+    /// A delta is of that kind: until the call has a name or arguments it may turn out to be no plain function, and
+    /// stays what it turned out to be (X3).
+    #[inline]
+    pub(crate) fn turn_out(&mut self, kind: CallKind) {
+        if self.kind == CallKind::Function && self.name.is_empty() && self.arguments.is_empty() {
+            self.kind = kind;
+        }
+    }
+
     /// Whether the arguments are one complete JSON value (I2); a custom tool's input never is.
     pub(crate) fn is_complete(&mut self, depth: usize) -> bool {
         self.kind != CallKind::Custom && self.scan(depth) == Progress::Complete
@@ -49,18 +58,6 @@ impl Call {
     /// The scanner of the arguments that were streamed.
     pub(crate) fn scanner(&self) -> Scanner {
         self.scanner.as_deref().cloned().unwrap_or_default()
-    }
-
-    /// It is a custom tool's call as soon as a delta says so, as long as it has neither name nor arguments (X3).
-    #[inline]
-    pub(crate) fn take_kind(&mut self, kind: CallKind) {
-        if kind == CallKind::Custom
-            && self.kind == CallKind::Function
-            && self.name.is_empty()
-            && self.arguments.is_empty()
-        {
-            self.kind = kind;
-        }
     }
 
     /// Whether both id and name are known.

@@ -106,6 +106,7 @@ impl Fold {
     #[inline]
     pub(crate) fn call_delta(&mut self, delta: &CallDelta, view: &View<'_>) -> Result<(), Error> {
         self.note_late();
+        self.call = None;
         let index = delta.index.read(view);
         if let (Some(index), Ident::Absent, Ident::Absent, Arguments::Text(span)) =
             (index, delta.id, delta.name, delta.arguments)
@@ -153,7 +154,7 @@ impl Fold {
         let position = choice.bound.get(&index)?.call;
         let call = choice.calls.get_mut(position)?;
         self.call = Some(position);
-        call.take_kind(kind);
+        call.turn_out(kind);
         let start = call.arguments.len();
         call.joiner.append(raw, flags, &mut call.arguments);
         let end = call.arguments.len();
@@ -202,7 +203,9 @@ impl Fold {
             }
             return Ok(());
         };
-        self.set_kind(call, delta.kind);
+        if let Some(call) = self.call_mut(call) {
+            call.turn_out(delta.kind);
+        }
         self.accept_id(call, id)?;
         self.accept_name(call, name)?;
         let slot = self.current;
@@ -267,7 +270,11 @@ impl Fold {
     fn brought(delta: &CallDelta, view: &View<'_>) -> String {
         match delta.arguments {
             Arguments::Absent => String::new(),
-            Arguments::Text(span) | Arguments::Source(span) => lossy(view.raw(span)).into_owned(),
+            Arguments::Source(span) => lossy(view.raw(span)).into_owned(),
+            Arguments::Text(span) => {
+                let (raw, flags) = view.text(span);
+                decode(raw, flags, &mut 0).into_owned()
+            }
         }
     }
 
@@ -306,13 +313,6 @@ impl Fold {
                 Ident::Absent | Ident::Given(_) => continue,
             };
             self.quirk(kind, call, || what.to_owned());
-        }
-    }
-
-    /// A call is a custom tool's as soon as a delta says so, as long as it has neither name nor arguments.
-    fn set_kind(&mut self, call: usize, kind: CallKind) {
-        if let Some(call) = self.call_mut(call) {
-            call.take_kind(kind);
         }
     }
 
