@@ -37,13 +37,13 @@ def bars(title: str, values: list[tuple[str, float]], ours: frozenset[str]) -> s
     for power in range(round(math.log10(low)), round(math.log10(high)) + 1):
         x = at(10.0**power)
         parts.append(rule(x, TOP - 6, x, height - 28))
-        parts.append(text(x, height - 10, f"{10.0**power:g}", "quiet", anchor="middle"))
+        parts.append(text(x, height - 10, number(10.0**power), "quiet", anchor="middle"))
     for row, (label, value) in enumerate(ordered):
         y = TOP + ROW * row
         kind = "ours" if label in ours else "others"
         parts.append(text(LABELS - 10, y + 15, label, "", anchor="end"))
         parts.append(bar(LABELS, y + 2, at(value) - LABELS, kind))
-        parts.append(text(at(value) + 6, y + 15, f"{value:.3g}", "quiet"))
+        parts.append(text(at(value) + 6, y + 15, number(value), "quiet"))
     return document(height, parts)
 
 
@@ -67,9 +67,14 @@ def line(title: str, values: list[tuple[str, float]]) -> str:
     parts.append(f'<polyline class="line" points="{joined}" fill="none" stroke-width="2"/>')
     for (x, y), (label, value) in zip(points, values, strict=True):
         parts.append(f'<circle class="ours" cx="{x:.1f}" cy="{y:.1f}" r="4"/>')
-        parts.append(text(x, y - 10, f"{value:.3g}", "", anchor="middle"))
+        parts.append(text(x, y - 10, number(value), "", anchor="middle"))
         parts.append(text(x, height - 16, label, "quiet", anchor="middle"))
     return document(height, parts)
+
+
+def number(value: float) -> str:
+    """Three digits that count, no exponent."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def text(x: float, y: float, content: str, kind: str, *, anchor: str = "start") -> str:

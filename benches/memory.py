@@ -75,6 +75,7 @@ def table(figures: dict[str, dict[str, float]], engine_name: str) -> list[str]:
             PEAK_AIM,
         ),
         ("the same, the Completion made and held", peak["closed"] - beside, None),
+        ("the same, its arguments read as a Python string and held", peak["read"] - beside, None),
     ]
     return [
         f"{description()}; {engine_name} engine.",
@@ -135,12 +136,14 @@ def peak(engine_name: str) -> dict[str, float]:
     closed = status("VmHWM") - before
     arguments = completion.tool_calls[0].arguments
     assert len(arguments) == stream.text_bytes
+    read = status("VmHWM") - before
     return {
         "bytes": stream.bytes,
         "text": stream.text_bytes,
         "frame": stream.largest_frame,
         "peak": fed,
         "closed": closed,
+        "read": read,
     }
 
 

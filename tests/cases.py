@@ -6,16 +6,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.outcomes import EVENT_MEMBERS, Outcome, options_of
 from tests.support import VECTORS, files, public
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
 
 BY_CHOICE = ("content", "reasoning", "refusal", "finish_reason", "extra", "logprobs")
 """Members of `expect` that hold a value a choice, by its index as a string."""

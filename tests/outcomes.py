@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.support import public
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 EVENT_MEMBERS = {
     "TextDelta": ("choice", "text"),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.support import SHARED, SHARED_ABSENT, files
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CAPTURES = SHARED / "captures"
 

@@ -100,10 +100,18 @@ def to_message(completion: Any, choice: int = 0) -> dict[str, Any] | list[dict[s
             text = f"call {call.position} of choice {choice} has no id, it cannot be sent back"
             raise MalformedToolCall(text, kind="missing-id", partial=completion)
     if completion.wire == "anthropic-messages":
-        return {"role": "assistant", "content": [copied(block) for block in completion.blocks]}
+        return {
+            "role": "assistant",
+            "content": [copied(block) for block in completion.blocks if _says(block)],
+        }
     if completion.wire == "openai-responses":
         return _input_items(completion, chosen)
     return {"role": "assistant", "content": ""} if chosen is None else _chat_message(chosen)
+
+
+def _says(block: Any) -> bool:  # noqa: ANN401
+    """Whether a content block may be sent back: an empty text is refused by the provider."""
+    return block.get("type") != "text" or bool(block.get("text"))
 
 
 def _chat_message(choice: Any) -> dict[str, Any]:  # noqa: ANN401

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.differential.chat import maybe, shuffled
 from tests.differential.pools import ERRORS, FRAGMENTS, IDS, NAMES, TEXTS, USAGES
 from tests.differential.text import Raw, write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from random import Random
 
 Members = list[tuple[str, Any]]
 EventParts = tuple[str, Members]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.differential.pools import (
     DETAILS,
@@ -22,6 +21,9 @@ from tests.differential.pools import (
     USAGES,
 )
 from tests.differential.text import Pairs, write
+
+if TYPE_CHECKING:
+    from random import Random
 
 
 def maybe(source: Random, chance: float) -> bool:

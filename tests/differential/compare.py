@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.cases import calls_of
-from tests.differential.generate import Case
 from tests.outcomes import Outcome, options_of, plain, run
 from tests.support import engine_of, pieces, public, random_sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.differential.generate import Case
 
 
 @dataclass(frozen=True)

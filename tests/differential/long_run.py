@@ -73,12 +73,17 @@ def report(folder: Path, number: int, body: bytes, document: dict[str, object], 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{number}.sse").write_bytes(body)
     (folder / f"{number}.txt").write_text(f"{json.dumps(document)}\n{body!r}\n{found}\n", "utf-8")
-    print(f"\ncase {number}: {json.dumps(document)}\n  {body!r}\n{found}", flush=True)
+    say(f"\ncase {number}: {json.dumps(document)}\n  {body!r}\n{found}")
+
+
+def say(*words: object) -> None:
+    """Prints at once, also where the output is a file that somebody follows."""
+    print(*words, flush=True)  # noqa: T201 (a command)
 
 
 def main() -> int:
     options = arguments()
-    print("engines:", ", ".join(engine.name for engine in engines()), flush=True)
+    say("engines:", ", ".join(engine.name for engine in engines()))
     context = multiprocessing.get_context("spawn")
     done, failed = context.Value("Q", 0), context.Value("Q", 0)
     last = options.first + options.streams
@@ -93,11 +98,10 @@ def main() -> int:
         for worker in workers:
             worker.join(PROGRESS_SECONDS / len(workers))
         rate = done.value / (time.monotonic() - started)
-        print(
+        say(
             f"{done.value} of {options.streams} streams, {rate:.0f} a second, {failed.value} disagreements",
-            flush=True,
         )
     crashed = [worker.exitcode for worker in workers if worker.exitcode != 0]
     if crashed:
-        print(f"processes ended with {crashed}", flush=True)
+        say(f"processes ended with {crashed}")
     return 1 if failed.value or crashed else 0

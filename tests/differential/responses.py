@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.differential.anthropic import KEYS, EventParts, Members, named
 from tests.differential.chat import maybe, shuffled
 from tests.differential.pools import ERRORS, FRAGMENTS, IDS, NAMES, TEXTS, USAGES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from random import Random
 
 ITEM_IDS = ("i1", "i1", "i2", "m1", "", None, 5)
 CALL_TYPES = ("function_call", "custom_tool_call")

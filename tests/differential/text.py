@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from random import Random
 
 SPACES = ("", "", "", " ", "\t", "  ", " \t")
 

@@ -1,4 +1,4 @@
-"""Status and recovery of arguments against slow oracles that are sure: the json module and a search (A4, A6, A7)."""
+"""Status and recovery of arguments against slow oracles: the json module and a search (A4, A6, A7)."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def is_run_of_prefixes(text: str, whole: str) -> bool:
 
 
 def recovered_by_search(text: str) -> str | None:
-    """A6 by trying every proper suffix, the longest first; one begins at its brace, white space may end it."""
+    """A6 by trying every proper suffix that begins at a brace, the longest first."""
     for at in range(1, len(text)):
         suffix = text[at:]
         if suffix[0] != "{":

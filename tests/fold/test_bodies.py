@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.outcomes import run
 from tests.recordings import recordings
 from tests.support import pieces, random_sizes
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NOT_FOLDED = ("WireError", "not-an-event-stream")
 UNKNOWN = ("WireError", "unknown-wire")

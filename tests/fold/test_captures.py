@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.outcomes import Outcome, run
 from tests.recordings import expected_of, index, network_sizes, recordings
 from tests.support import FIXED_SEED, RANDOM_SEED, even_sizes, pieces, random_sizes
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CHAT = recordings("openai-chat")
 ANTHROPIC = recordings("anthropic-messages")

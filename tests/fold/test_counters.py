@@ -7,15 +7,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from benches.shapes import SHAPES, shape
 
+from benches.shapes import SHAPES, shape
 from tests.cases import huge_vectors
 from tests.outcomes import run
 from tests.support import FIXED_SEED, engine_of, even_sizes, pieces, public, random_sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 SLACK = 65_536
 """The constant beside the two passes: what a scanner may look at once more at a cut, all cuts together."""

@@ -6,12 +6,14 @@ import base64
 import hashlib
 import json
 import random
-from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.support import FIXED_SEED, RANDOM_SEED, VECTORS, cuts, even_sizes, pieces, random_sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 CASES = {case["name"]: case for case in json.loads((VECTORS / "sse.json").read_bytes())["cases"]}
 HUGE = {case["name"]: case for case in json.loads((VECTORS / "sse_huge.json").read_bytes())}

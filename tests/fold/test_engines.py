@@ -40,8 +40,9 @@ print(json.dumps({
 
 
 def python(code: str, **environment: str) -> Any:
-    """What a fresh interpreter prints as JSON."""
-    path = os.pathsep.join([str(ROOT / "python"), *filter(None, [os.environ.get("PYTHONPATH")])])
+    """What a fresh interpreter prints as JSON; it imports the package that is tested, wheel or tree."""
+    package = Path(str(public().__file__)).parent.parent
+    path = os.pathsep.join([str(package), *filter(None, [os.environ.get("PYTHONPATH")])])
     command = [sys.executable, "-c", code]
     env = {**os.environ, "PYTHONPATH": path, **environment}
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=120)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.support import public
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 TEXT = b'data: {"choices":[{"delta":{"content":"a"}}]}\n\n'
 CALL = (

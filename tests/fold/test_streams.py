@@ -6,15 +6,17 @@ import array
 import asyncio
 import io
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.cases import vectors
 from tests.outcomes import plain, run
 from tests.support import public
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+    from pathlib import Path
 
 BODY = vectors()["openai-chat/order-within-a-delta"].body + b": c\n\n"
 TEXTS = b"".join(

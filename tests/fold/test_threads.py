@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.outcomes import plain
 from tests.support import public
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def frames_of(number: int) -> list[bytes]:

@@ -81,7 +81,7 @@ def _identity(fold: Fold, choice: ChoiceState, call: Call) -> tuple[str, IdSourc
 
 
 def makes_ids(policy: Policy, call: Call) -> bool:
-    """Whether a call that never got an id is given one (I12); a legacy call has none by design."""
+    """Whether a call that never got an id is given one (I12); a legacy call is not refused."""
     if call.kind == "legacy-function":
         return policy.missing_id != "empty"
     return policy.missing_id == "synthesize"

@@ -17,11 +17,12 @@ _JSON_SPACE = " \t\n\r"
 class ToolDelta:
     """What one entry of the wire says about one call: accepted identity (I1), arguments, oddities.
 
-    `index` is usable or None (I2). `remarks` are quirks with their details, to be reported with the call
+    `index` is usable or None (I2). `is_whole`: what is kept of the entry stands in place of what an earlier
+    one said (W3). `remarks` are quirks with their details, to be reported with the call
     that the delta goes to.
     """
 
-    __slots__ = ("arguments", "extra", "id", "index", "kind", "name", "remarks")
+    __slots__ = ("arguments", "extra", "id", "index", "is_whole", "kind", "name", "remarks")
 
     def __init__(self, kind: Kind = "function") -> None:
         """Begin with a delta that says nothing."""
@@ -31,6 +32,7 @@ class ToolDelta:
         self.name: str | None = None
         self.arguments = ""
         self.extra: dict[str, Any] = {}
+        self.is_whole = False
         self.remarks: list[tuple[str, str]] = []
 
     @property

@@ -170,8 +170,9 @@ class Fold:
         if delta.kind == "custom" and call.kind == "function" and not call.name and not call.text:
             call.kind = "custom"
         self._identify(choice, call, delta)
+        keep = call.extra.put if delta.is_whole else call.extra.append
         for key, value in delta.extra.items():
-            call.extra.append(key, value)
+            keep(key, value)
         self.append_arguments(choice, call, delta.arguments)
 
     def append_arguments(self, choice: ChoiceState, call: Call, fragment: str) -> None:

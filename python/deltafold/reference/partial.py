@@ -17,7 +17,7 @@ _SPACE = re.compile(r"[ \t\n\r]*+")
 _STRING = re.compile(r'(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)((?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?)(?=[,\]} \t\n\r])")
 _PART_OF_NUMBER = re.compile(r"[-+.eE0-9]*+")
-_HALF_PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}$")
+_HALF_PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\Z")
 _HALF_PAIR_LENGTH = 6
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
 _WORD = re.compile("|".join(_WORDS))

@@ -8,7 +8,7 @@ from typing import Any
 from deltafold._json import is_list, is_object
 
 _PAIR_OR_LONE = re.compile("([\ud800-\udbff])([\udc00-\udfff])|[\ud800-\udfff]")
-_HIGH = re.compile("[\ud800-\udbff]$")
+_HIGH = re.compile("[\ud800-\udbff]\\Z")
 _VALUE_WEIGHT = 8
 
 

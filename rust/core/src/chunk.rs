@@ -168,10 +168,21 @@ pub(crate) enum Fit {
     Input,
 }
 
+/// What an event says of the item that it is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Says {
+    /// That it begins, and what it is.
+    Begun,
+    /// That it is done, and what it is.
+    Done,
+    /// Something else.
+    Other,
+}
+
 /// The kind of an item, in the words of its wire.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct ItemForm {
-    pub(crate) kind: &'static str,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ItemForm<'a> {
+    pub(crate) kind: &'a str,
     /// What kind of call it is, if it is one.
     pub(crate) call: Option<CallKind>,
 }
@@ -212,9 +223,9 @@ pub(crate) enum Op {
     /// The operations that follow are about the block that is open under that index.
     Block(Index, Fit),
     /// The operations that follow are about the item of that index or id, which begins where none is known.
-    Item(Index, Ident, &'static ItemForm),
+    Item(Index, Ident, &'static ItemForm<'static>),
     /// A fragment of the part of that form and place of the block.
-    Part(&'static PartForm, Index, Option<Span>),
+    Part(&'static PartForm, Index, Span),
     /// A fragment of the block's input, or of its call's arguments.
     Input(Arguments),
     /// A departure that reading showed, with its path.

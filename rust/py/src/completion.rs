@@ -236,8 +236,8 @@ impl Quirk {
     }
 
     #[classattr]
-    fn __match_args__() -> [&'static str; 6] {
-        ["kind", "count", "frame", "choice", "call", "detail"]
+    fn __match_args__(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
+        PyTuple::new(py, ["kind", "count", "frame", "choice", "call", "detail"])
     }
 }
 

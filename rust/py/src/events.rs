@@ -2,7 +2,7 @@
 
 use deltafold_core as core;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyString, PyTuple};
 
 use crate::completion::ToolCall;
 use crate::convert::{members, object};
@@ -22,8 +22,8 @@ macro_rules! text_event {
         #[pymethods]
         impl $name {
             #[classattr]
-            fn __match_args__() -> [&'static str; 2] {
-                ["choice", "text"]
+            fn __match_args__(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
+                PyTuple::new(py, ["choice", "text"])
             }
 
             #[new]
@@ -54,8 +54,8 @@ pub(crate) struct ToolCallStart {
 #[pymethods]
 impl ToolCallStart {
     #[classattr]
-    fn __match_args__() -> [&'static str; 4] {
-        ["choice", "call", "id", "name"]
+    fn __match_args__(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
+        PyTuple::new(py, ["choice", "call", "id", "name"])
     }
 
     #[new]
@@ -78,8 +78,8 @@ pub(crate) struct ToolCallDelta {
 #[pymethods]
 impl ToolCallDelta {
     #[classattr]
-    fn __match_args__() -> [&'static str; 3] {
-        ["choice", "call", "arguments"]
+    fn __match_args__(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
+        PyTuple::new(py, ["choice", "call", "arguments"])
     }
 
     #[new]
@@ -102,8 +102,8 @@ pub(crate) struct ToolCallEnd {
 #[pymethods]
 impl ToolCallEnd {
     #[classattr]
-    fn __match_args__() -> [&'static str; 3] {
-        ["choice", "call", "tool_call"]
+    fn __match_args__(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
+        PyTuple::new(py, ["choice", "call", "tool_call"])
     }
 
     #[new]
@@ -124,8 +124,8 @@ pub(crate) struct Finish {
 #[pymethods]
 impl Finish {
     #[classattr]
-    fn __match_args__() -> [&'static str; 2] {
-        ["choice", "reason"]
+    fn __match_args__(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
+        PyTuple::new(py, ["choice", "reason"])
     }
 
     #[new]
@@ -143,8 +143,8 @@ pub(crate) struct Usage {
 #[pymethods]
 impl Usage {
     #[classattr]
-    fn __match_args__() -> [&'static str; 1] {
-        ["usage"]
+    fn __match_args__(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
+        PyTuple::new(py, ["usage"])
     }
 
     #[new]

@@ -3,7 +3,7 @@
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyMemoryView, PyString};
 
 /// Runs `work` with the bytes of a bytes-like object. Only `bytes` never change; anything else is copied first.
 #[inline]
@@ -16,15 +16,19 @@ pub(crate) fn with_bytes<R>(data: &Bound<'_, PyAny>, work: impl FnOnce(&[u8]) ->
 
 /// The bytes of a bytes-like object, copied.
 pub(crate) fn copied(data: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
-    let Ok(buffer) = PyBuffer::<u8>::get(data) else {
+    if let Ok(buffer) = PyBuffer::<u8>::get(data) {
+        return buffer.to_vec(data.py());
+    }
+    let Ok(view) = PyMemoryView::from(data) else {
         let name = data.get_type().name()?.to_string();
         let hint = if data.is_instance_of::<PyString>() { "; encode it as UTF-8 first" } else { "" };
         return Err(PyTypeError::new_err(format!("expected bytes, bytearray or memoryview, not {name}{hint}")));
     };
-    buffer.to_vec(data.py())
+    // Of other items than bytes: their memory, as `bytes` gives it.
+    Ok(view.call_method0("tobytes")?.cast_into::<PyBytes>()?.as_bytes().to_vec())
 }
 
 /// Whether an object is bytes-like itself, rather than an iterable of such.
 pub(crate) fn is_bytes_like(data: &Bound<'_, PyAny>) -> bool {
-    data.cast::<PyBytes>().is_ok() || PyBuffer::<u8>::get(data).is_ok()
+    data.cast::<PyBytes>().is_ok() || PyMemoryView::from(data).is_ok()
 }

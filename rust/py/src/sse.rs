@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use deltafold_core::{SseDecoder, SseEvent};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyString, PyTuple};
 
 use crate::convert::number;
 use crate::errors;
@@ -27,8 +27,8 @@ pub(crate) struct ServerSentEvent {
 #[pymethods]
 impl ServerSentEvent {
     #[classattr]
-    fn __match_args__() -> [&'static str; 4] {
-        ["event", "data", "id", "retry"]
+    fn __match_args__(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
+        PyTuple::new(py, ["event", "data", "id", "retry"])
     }
 
     #[new]

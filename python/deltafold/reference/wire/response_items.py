@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deltafold._json import JsonObject, copied, is_object
-from deltafold.reference.text import weigh_value
+from deltafold.reference.text import weigh, weigh_value
 from deltafold.reference.wire.response_parts import PART_LISTS, Part
 
 if TYPE_CHECKING:
     from deltafold.reference.call import Call
     from deltafold.reference.fold import Fold
+    from deltafold.reference.place import Budget
     from deltafold.reference.text import Text
 
 CALL_KINDS = {"function_call": "function", "custom_tool_call": "custom"}
@@ -109,8 +110,9 @@ class Items:
     The key is the output index, else the item id; item ids are aliases.
     """
 
-    def __init__(self) -> None:
-        """Begin without items."""
+    def __init__(self, budget: Budget) -> None:
+        """Begin without items; the ids are kept text (S8)."""
+        self._budget = budget
         self.all: list[Item] = []
         self._by_index: dict[int, Item] = {}
         self._by_id: dict[str, Item] = {}
@@ -122,17 +124,17 @@ class Items:
             item = self._by_id.get(item_id)
             if item is not None and index is not None and item.index is not None:
                 item = None
-        if item is None and index is None and item_id is None and self.all and not self.all[-1].closed:
-            item = self.all[-1]
-        if item is not None:
-            self._bind(item, index, item_id)
         return item
 
-    def open(self, kind: str, index: int | None, item_id: str | None) -> Item:
-        """Begin an item."""
+    @property
+    def last_open(self) -> Item | None:
+        """The last item, unless it is done."""
+        return self.all[-1] if self.all and not self.all[-1].closed else None
+
+    def open(self, kind: str, index: int | None) -> Item:
+        """Begin an item; `bind` follows."""
         item = Item(kind, index)
         self.all.append(item)
-        self._bind(item, index, item_id)
         return item
 
     def calls_by_id(self) -> dict[str, list[Item]]:
@@ -160,11 +162,17 @@ class Items:
                 return item
         return None
 
-    def _bind(self, item: Item, index: int | None, item_id: str | None) -> None:
+    def bind(self, item: Item, index: int | None, item_id: str | None) -> None:
+        """Know an item by the index and the id of an event; the first of each are its own."""
         if index is not None and item.index is None:
             item.index = index
         if index is not None:
             self._by_index[index] = item
-        if item_id is not None:
-            self._by_id[item_id] = item
-            item.id = item.id or item_id
+        if item_id is None:
+            return
+        item.id = item.id or item_id
+        if item_id not in self._by_id:
+            self._budget.spend(weigh(item_id))
+        self._by_id[item_id] = item
+        if item.call is not None and not item.call.ended:
+            item.call.item_id = item.id

@@ -9,7 +9,7 @@ from deltafold.errors import ProviderError
 from deltafold.reference.call import ToolDelta
 from deltafold.reference.identity import accept
 from deltafold.reference.provider import is_error, provider_error
-from deltafold.reference.text import Text, weigh
+from deltafold.reference.text import Text, clean, weigh
 from deltafold.reference.wire.members import (
     arguments_of,
     identity_of,
@@ -66,8 +66,9 @@ class OpenAIResponses:
     def __init__(self, fold: Fold) -> None:
         """Fold into the given response."""
         self.failed = False
+        self._response_failed = False
         self._fold = fold
-        self._items = Items()
+        self._items = Items(fold.budget)
         self._parts = PartFolder(fold, self._items, self._report)
         self._block_count = 0
 
@@ -80,7 +81,8 @@ class OpenAIResponses:
         """Fold one event by its type, or by its name where it has none."""
         kind = document.value.get("type")
         kind = kind if isinstance(kind, str) else event
-        self.failed = kind in {"error", "response.failed"}
+        self._response_failed = kind == "response.failed"
+        self.failed = self._response_failed or kind == "error"
         if not kind.startswith(PREFIX):
             return
         choice = self._fold.choice(0)
@@ -96,16 +98,17 @@ class OpenAIResponses:
         self._response(document, choice, kind)
 
     def error(self, document: Document) -> ProviderError | None:
-        """Give the error of a failed response; an `error` event holds its own."""
-        response = document.value.get("response")
-        if not is_object(response):
+        """Give the error of a failed response: its own, else that of its event."""
+        if not self._response_failed:
             return None
         place = self._fold.place
-        error = response.get("error")
-        if not is_error(error):
-            return ProviderError("the response failed", frame=place.frame, offset=place.offset)
-        source = document.source(response, "error") if is_object(error) else ""
-        return provider_error(error, source, place.frame, place.offset)
+        response = document.value.get("response")
+        for holder in (response, document.value):
+            if is_object(holder) and is_error(holder.get("error")):
+                error = holder["error"]
+                source = document.source(holder, "error") if is_object(error) else ""
+                return provider_error(error, source, place.frame, place.offset)
+        return ProviderError("the response failed", frame=place.frame, offset=place.offset)
 
     def close(self) -> None:
         """End the texts of items that were not done."""
@@ -128,31 +131,37 @@ class OpenAIResponses:
         kind: str,
         item_id: str | None,
         choice: ChoiceState,
-        *,
-        begins: bool = False,
+        verb: str = "",
     ) -> Item:
-        """Give the item of an event, opened when it is not known yet.
+        """Give the item of an event, begun when it is not known yet.
 
-        An event that says what an item is begins another one where a call meets what is none.
+        An event that says what an item is, by `added` or `done`, begins another one where a call meets what
+        is none. Without index and id the last item is meant, but an added one is always another.
         """
         index = index_of(payload, "output_index", "", self._report)
         if index is None and item_id is None:
             self._report("index-missing", "")
-        item = self._items.find(index, item_id)
-        if item is not None and begins and kind and (kind in CALL_KINDS or item.call) and kind != item.kind:
+            item = None if verb == "added" else self._items.last_open
+            if item is not None and verb and item.kind != kind:
+                item = None
+        else:
+            item = self._items.find(index, item_id)
+        if item is not None and verb and kind and kind != item.kind and (kind in CALL_KINDS or item.call):
             item = None
-        return self._open(kind, index, item_id, choice) if item is None else item
+        if item is None:
+            return self._open(kind, index, item_id, choice)
+        self._items.bind(item, index, item_id)
+        return item
 
     def _open(self, kind: str, index: int | None, item_id: str | None, choice: ChoiceState) -> Item:
         self._fold.block_count = self._block_count
         delta = ToolDelta("custom" if CALL_KINDS.get(kind) == "custom" else "function")
         delta.index = index
         call = self._fold.open_call(choice, delta) if kind in CALL_KINDS else None
-        item = self._items.open(kind, index, item_id)
+        item = self._items.open(kind, index)
         item.call = call
         self._block_count += call is None
-        if call is not None:
-            call.item_id = item_id
+        self._items.bind(item, index, item_id)
         return item
 
     def _item_id(self, parent: JsonObject, key: str, path: str) -> str | None:
@@ -167,7 +176,9 @@ class OpenAIResponses:
         if entry is None:
             return
         kind = string_in(entry, "type", "item", self._report)
-        item = self._locate(payload, kind, self._item_id(entry, "id", "item"), choice, begins=True)
+        item = self._locate(
+            payload, kind, self._item_id(entry, "id", "item"), choice, "done" if done else "added"
+        )
         self._snapshot(document, entry, item, "item", choice, done=done)
         if done and not item.closed:
             item.closed = True
@@ -218,6 +229,7 @@ class OpenAIResponses:
         self._read_identity(entry, delta, path, report)
         value = arguments_of(document, entry, ARGUMENTS.get(item.kind, "arguments"), path, report)
         if not call.ended:
+            delta.is_whole = True
             delta.extra = {key: value for key, value in entry.items() if key not in KNOWN_IN_CALL}
             self._fold_delta(choice, call, delta)
         self._fold.take_snapshot(choice, call, value, done=done)
@@ -267,23 +279,28 @@ class OpenAIResponses:
             self._parts.delta(part, text)
 
     def _call_event(self, document: Document, choice: ChoiceState, kind: str, *, done: bool) -> None:
+        """Fold a delta of a call's arguments, or what they and its identity are when done."""
         payload = document.value
+        delta = ToolDelta()
+        report = remark(delta)
+        if not done:
+            delta.arguments = arguments_of(document, payload, "delta", "", report)
+            if not delta.arguments:
+                return
         item = self._locate(payload, kind, self._item_id(payload, "item_id", ""), choice)
         call = item.call
         if call is None or item.kind != kind or (call.ended and not done):
             self._report("wrong-type", "output_index")
             return
-        delta = ToolDelta(call.kind)
-        report = remark(delta)
-        if done:
-            self._read_identity(payload, delta, "", report)
-            value = arguments_of(document, payload, ARGUMENTS[kind], "", report)
-            if not call.ended:
-                self._fold_delta(choice, call, delta)
-            self._fold.take_snapshot(choice, call, value, done=True)
-        else:
-            delta.arguments = arguments_of(document, payload, "delta", "", report)
+        delta.kind = call.kind
+        if not done:
             self._fold_delta(choice, call, delta)
+            return
+        self._read_identity(payload, delta, "", report)
+        value = arguments_of(document, payload, ARGUMENTS[kind], "", report)
+        if not call.ended:
+            self._fold_delta(choice, call, delta)
+        self._fold.take_snapshot(choice, call, value, done=True)
 
     def _joined_event(
         self,
@@ -327,9 +344,11 @@ class OpenAIResponses:
     def _annotation(self, document: Document, choice: ChoiceState) -> None:
         payload = document.value
         annotation = object_in(payload, "annotation", "", self._report)
+        if annotation is None:
+            return
         item = self._locate(payload, "message", self._item_id(payload, "item_id", ""), choice)
         place = index_of(payload, "content_index", "", self._report) or 0
-        if annotation is not None and item.call is None:
+        if item.call is None:
             self._parts.annotate(item.part("output_text", place), [annotation])
 
     # the response itself
@@ -359,7 +378,7 @@ class OpenAIResponses:
             entry_kind = string_in(entry, "type", path, self._report)
             item_id = self._item_id(entry, "id", path)
             call_id = accept(entry.get("call_id")) if entry_kind in CALL_KINDS else None
-            item = self._items.match(place, entry_kind, item_id, calls.get(call_id or "", []))
+            item = self._items.match(place, entry_kind, item_id, calls.get(clean(call_id or "")[0], []))
             if item is None:
                 free = self._items.find(place, None) is None
                 item = self._open(entry_kind, place if free else None, item_id, choice)

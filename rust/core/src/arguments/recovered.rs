@@ -3,7 +3,7 @@
 use super::{Progress, Scanner};
 
 /// The longest proper suffix of `text` that is a complete JSON object and before which stands nothing but a run of its
-/// own prefixes.
+/// own prefixes. It begins at its brace; white space may end it.
 pub(crate) fn recovered(text: &str, depth: usize) -> Option<&str> {
     let bytes = text.as_bytes();
     let brace = last_object(bytes)?;
@@ -12,15 +12,7 @@ pub(crate) fn recovered(text: &str, depth: usize) -> Option<&str> {
     if scanner.advance(suffix, depth) != Progress::Complete || !scanner.is_usable_object() {
         return None;
     }
-    // White space may lead the object: as much as stands there, as much as the whole text begins with, or none.
-    let before = bytes.get(..brace)?;
-    let space = before.len() - trimmed_end(before).len();
-    let lead = crate::json::scan::skip_space(bytes, 0);
-    let mut leads = [space, lead.min(space), 0];
-    leads.sort_unstable_by(|left, right| right.cmp(left));
-    let start =
-        leads.into_iter().map(|lead| brace - lead).find(|&start| start > 0 && is_run_of_prefixes(bytes, start))?;
-    text.get(start..)
+    (brace > 0 && is_run_of_prefixes(bytes, brace)).then(|| text.get(brace..)).flatten()
 }
 
 fn trimmed_end(bytes: &[u8]) -> &[u8] {

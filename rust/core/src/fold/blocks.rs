@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::Fold;
 use super::choice::Text;
-use crate::chunk::{Fit, Ident, Index, ItemForm, PartForm, View};
-use crate::completion::{CallKind, Extra};
+use crate::chunk::{Fit, Ident, Index, ItemForm, PartForm, Says, View};
+use crate::completion::Extra;
 use crate::error::Error;
 use crate::json::Value;
 use crate::json::text::{Joiner, decode};
@@ -105,23 +105,25 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// The block that an event means. One whose index is known is not looked for by id under another index; an event
-    /// without any key means the last one, as long as that has not ended.
+    /// The block of that index or id. One whose index is known is not looked for by id under another index.
     fn find(&self, index: Option<i64>, id: Option<&str>) -> Option<usize> {
         if let Some(block) = index.and_then(|index| self.by_index.get(&Some(index)).copied()) {
             return Some(block);
         }
-        match (id, index) {
-            (Some(id), _) => self
-                .by_id
-                .get(id)
-                .copied()
-                .filter(|&block| index.is_none() || self.all.get(block).is_some_and(|block| block.index.is_none())),
-            (None, None) => {
-                self.all.len().checked_sub(1).filter(|&last| !self.all.get(last).is_some_and(|b| b.is_closed))
-            }
-            (None, Some(_)) => None,
-        }
+        let named = self.by_id.get(id?).copied();
+        named.filter(|&block| index.is_none() || self.all.get(block).is_some_and(|block| block.index.is_none()))
+    }
+
+    /// The item that an event without any key means: the last one, unless it has ended; one that begins is another one,
+    /// and what is done is of its kind.
+    fn last(&self, kind: &str, says: Says) -> Option<usize> {
+        let last = self.all.last().filter(|last| !last.is_closed)?;
+        let fits = match says {
+            Says::Begun => false,
+            Says::Done => *last.kind == *kind,
+            Says::Other => true,
+        };
+        fits.then(|| self.all.len() - 1)
     }
 }
 
@@ -147,11 +149,6 @@ impl Fold {
     /// The item under an id.
     pub(crate) fn item_named(&self, id: &str) -> Option<usize> {
         self.blocks.as_ref()?.by_id.get(id).copied()
-    }
-
-    /// Operations are about that block from now on.
-    pub(crate) fn set_block(&mut self, block: usize) {
-        self.block = Some(block);
     }
 
     /// The block that operations are about.
@@ -200,7 +197,13 @@ impl Fold {
     }
 
     /// Operations are about the item of that index or id, if it is one of that form, and if it is a call that has not ended.
-    pub(super) fn find_item(&mut self, index: Index, id: Ident, form: &ItemForm, view: &View<'_>) -> Result<(), Error> {
+    pub(super) fn find_item(
+        &mut self,
+        index: Index,
+        id: Ident,
+        form: &ItemForm<'_>,
+        view: &View<'_>,
+    ) -> Result<(), Error> {
         let mut lone = 0;
         let id = match id {
             Ident::Given(span) => {
@@ -211,7 +214,7 @@ impl Fold {
         };
         let place = self.place();
         super::report_lone(&mut self.quirks, lone, place);
-        let item = self.locate(index.read(view), id.as_deref(), form.kind, form.call)?;
+        let item = self.locate(index.read(view), id.as_deref(), form, Says::Other)?;
         self.block = Some(item).filter(|&item| self.is_of(item, form, false));
         if self.block.is_none() {
             self.quirk(QuirkKind::WrongType, None, || "an event for another item".to_owned());
@@ -220,27 +223,35 @@ impl Fold {
     }
 
     /// Whether an item takes events of that form; of a call that has ended only such as say what it came to.
-    pub(crate) fn is_of(&self, item: usize, form: &ItemForm, done: bool) -> bool {
+    pub(crate) fn is_of(&self, item: usize, form: &ItemForm<'_>, done: bool) -> bool {
         self.blocks().get(item).is_some_and(|block| match block.call {
             None => form.call.is_none(),
             Some(call) => form.call.is_some() && *block.kind == *form.kind && (done || !self.has_ended(call)),
         })
     }
 
-    /// The item of that index or id; where none is known, one of that kind begins.
+    /// The item of an event; where none is known, one of that kind begins, and so it does where a call is said to be what
+    /// is known as another kind of item.
     pub(crate) fn locate(
         &mut self,
         index: Option<i64>,
         id: Option<&str>,
-        kind: &str,
-        call: Option<CallKind>,
+        form: &ItemForm<'_>,
+        says: Says,
     ) -> Result<usize, Error> {
-        if index.is_none() && id.is_none() {
+        let found = if index.is_none() && id.is_none() {
             self.quirk(QuirkKind::IndexMissing, None, String::new);
-        }
-        match self.blocks_mut().find(index, id) {
+            self.blocks_mut().last(form.kind, says)
+        } else {
+            self.blocks_mut().find(index, id)
+        };
+        let is_another = |block: &Block| {
+            let differs = !form.kind.is_empty() && *block.kind != *form.kind;
+            says != Says::Other && differs && (form.call.is_some() || block.call.is_some())
+        };
+        match found.filter(|&found| !self.blocks().get(found).is_some_and(is_another)) {
             Some(item) => self.alias(item, index, id).map(|()| item),
-            None => self.begin_item(index, id, kind, call),
+            None => self.begin_item(index, id, form),
         }
     }
 
@@ -249,15 +260,14 @@ impl Fold {
         &mut self,
         index: Option<i64>,
         id: Option<&str>,
-        kind: &str,
-        call: Option<CallKind>,
+        form: &ItemForm<'_>,
     ) -> Result<usize, Error> {
         let before = self.blocks_mut().plain;
-        let call = match call {
+        let call = match form.call {
             Some(kind) => Some(self.open_call(index, None, kind, before)?),
             None => None,
         };
-        let item = self.add_block(Block { kind: kind.into(), index, call, ..Block::default() });
+        let item = self.add_block(Block { kind: form.kind.into(), index, call, ..Block::default() });
         self.alias(item, index, id)?;
         Ok(item)
     }
@@ -275,12 +285,11 @@ impl Fold {
         let Some(id) = id else { return Ok(()) };
         block.id.get_or_insert_with(|| id.into());
         let call = block.call;
-        match self.blocks_mut().by_id.get_mut(id) {
-            Some(known) => *known = item,
-            None => {
-                self.charge(id.len())?;
-                self.blocks_mut().by_id.insert(id.into(), item);
-            }
+        if let Some(known) = self.blocks_mut().by_id.get_mut(id) {
+            *known = item;
+        } else {
+            self.charge(id.len())?;
+            self.blocks_mut().by_id.insert(id.into(), item);
         }
         if let Some(call) = call {
             self.name_item(call, item);

@@ -30,8 +30,6 @@ pub(crate) struct Call {
     pub(crate) extra: Extra,
     pub(crate) item_id: Option<String>,
     pub(crate) blocks_before: usize,
-    /// Its block or item has ended, which proves its end (A4).
-    pub(crate) closed: bool,
     /// What the wire said that its arguments are as a whole.
     pub(crate) whole: Option<Box<Whole>>,
     /// The call as it ended.
@@ -75,8 +73,7 @@ impl Call {
     /// What the arguments are as yet, where that is not what was streamed.
     pub(crate) fn stated(&self) -> Option<&str> {
         let whole = self.whole.as_ref()?;
-        let unfilled = || if whole.done.is_empty() { &*whole.begun } else { &*whole.done };
-        self.standing().or_else(|| self.arguments.is_empty().then(unfilled))
+        self.standing().or_else(|| self.arguments.is_empty().then(|| whole.filling()))
     }
 
     /// Gives the arguments of a call that ends away; those that an event has shown stay.

@@ -41,6 +41,8 @@ pub(crate) struct Choice {
     pub(crate) finish_reason: Option<Box<str>>,
     /// The frame that the finish reason first came in.
     pub(crate) finished_in: Option<u64>,
+    /// The frame in which something behind it was last reported (E1).
+    pub(crate) late_in: Option<u64>,
     pub(crate) rest: Option<Box<Rest>>,
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Fold;
 use super::choice::{Choice, Text};
-use super::ending::{Ending, is_whole, synthesizes, tool_call};
+use super::ending::{Ending, is_whole, tool_call};
 use super::whole::settled;
 use crate::chunk::TextKind;
 use crate::completion::{self, Completion, End, ToolCall, Wire};
@@ -33,7 +33,7 @@ impl Fold {
         let ending = |choice: &Choice| Ending {
             proven: end != End::Open && (end == End::Done || choice.finish_reason.is_some()),
             may_run: ended_well && is_whole(choice),
-            synthesize: end != End::Open && synthesizes(self.policy),
+            missing_id: (end != End::Open).then_some(self.policy.missing_id),
         };
         let order = self.order();
         let of = |&slot: &usize| self.choices.get(slot).map(|choice| (slot, calls(choice, ending(choice), depth)));
@@ -91,14 +91,14 @@ fn result(choice: &mut Choice, tool_calls: Vec<Arc<ToolCall>>, last: bool) -> co
 fn calls(choice: &Choice, ending: Ending, depth: usize) -> Vec<Arc<ToolCall>> {
     let standing = choice.calls.iter().enumerate().filter(|(_, call)| !call.dropped);
     standing
-        .map(|(position, call)| match &call.ended {
-            Some(ended) => settled(call, ended, ending.may_run, depth),
-            None => {
-                let mut result = tool_call(choice, position, call, Ending { may_run: false, ..ending }, depth);
-                result.arguments = call.stated().map_or_else(|| owned(call.arguments.clone()), str::to_owned);
-                result.extra.clone_from(&call.extra);
-                Arc::new(result)
+        .map(|(position, call)| {
+            if let Some(ended) = &call.ended {
+                return settled(call, ended, ending.may_run, depth);
             }
+            let mut result = tool_call(choice, position, call, Ending { may_run: false, ..ending }, depth);
+            result.arguments = call.stated().map_or_else(|| owned(call.arguments.clone()), str::to_owned);
+            result.extra.clone_from(&call.extra);
+            Arc::new(result)
         })
         .collect()
 }

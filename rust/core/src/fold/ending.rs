@@ -10,7 +10,7 @@ use crate::chunk::TextKind;
 use crate::completion::{CallKind, End, IdSource, Status, ToolCall};
 use crate::error::{Error, ErrorKind};
 use crate::event::Record;
-use crate::policy::{MissingId, Policy};
+use crate::policy::MissingId;
 use crate::quirk::{Place, QuirkKind};
 
 /// Finish reasons that cut an answer, in lower case (A5).
@@ -41,8 +41,8 @@ pub(crate) struct Ending {
     pub(crate) proven: bool,
     /// Nothing about the response keeps calls from running.
     pub(crate) may_run: bool,
-    /// A call without id gets one by its position (I10).
-    pub(crate) synthesize: bool,
+    /// What a call without id comes to (I10, I12); None where it may still get one.
+    pub(crate) missing_id: Option<MissingId>,
 }
 
 impl Fold {
@@ -56,7 +56,6 @@ impl Fold {
     /// Makes the choice in that slot the current one; gives the message that came for it instead of deltas (X4).
     pub(crate) fn lone_message(&mut self, slot: usize) -> Option<Box<[u8]>> {
         self.current = slot;
-        self.late_noted = true;
         let choice = self.choices.get_mut(slot).filter(|choice| choice.is_blank())?;
         let (message, weight) = choice.rest.as_mut()?.message.take()?;
         self.discharge(weight);
@@ -93,7 +92,7 @@ impl Fold {
                 let ending = Ending {
                     proven: end == End::Done || choice.is_some_and(|choice| choice.finish_reason.is_some()),
                     may_run: end != End::Cut && choice.is_some_and(is_whole),
-                    synthesize: self.policy.missing_id == MissingId::Synthesize,
+                    missing_id: Some(self.policy.missing_id),
                 };
                 self.end_call(slot, call, ending);
             }
@@ -204,10 +203,10 @@ impl Fold {
 
 /// The call as it is now, its arguments and extras left where they are.
 pub(crate) fn tool_call(choice: &Choice, position: usize, call: &Call, ending: Ending, depth: usize) -> ToolCall {
-    let status = status(call, call.stated(), ending.proven || call.closed, depth);
+    let status = status(call, call.stated(), ending.proven, depth);
     let (id, id_source) = if !call.id.is_empty() {
         (call.id.clone(), IdSource::Wire)
-    } else if ending.synthesize {
+    } else if makes_id(ending.missing_id, call.kind) {
         (synthetic_id(choice, position), IdSource::Synthetic)
     } else {
         (String::new(), IdSource::None)
@@ -250,7 +249,11 @@ fn synthetic_id(choice: &Choice, position: usize) -> String {
     (2..=choice.ids.len() + 2).map(|number| format!("{plain}-{number}")).find(|id| !taken(id)).unwrap_or(plain)
 }
 
-/// Whether calls without id get one under this policy, in results that are not snapshots.
-pub(crate) fn synthesizes(policy: Policy) -> bool {
-    policy.missing_id == MissingId::Synthesize
+/// Whether a call that never got an id is given one (I12); a legacy call has none by design, and is never refused.
+fn makes_id(missing_id: Option<MissingId>, kind: CallKind) -> bool {
+    match missing_id {
+        Some(MissingId::Synthesize) => true,
+        Some(MissingId::Reject) => kind == CallKind::LegacyFunction,
+        Some(MissingId::Empty) | None => false,
+    }
 }

@@ -8,6 +8,7 @@ use crate::event::Record;
 use crate::json::Value;
 use crate::json::tape::{Kind, Node, Tape};
 use crate::quirk::Place;
+use crate::wire::openai_chat::integer;
 use crate::wire::{items, members};
 
 /// A member of chunks that is kept, as sent.
@@ -105,9 +106,8 @@ impl Fold {
             }
         }
         for (kind, nodes) in [(TextKind::Reasoning, thought), (TextKind::Content, said)] {
-            for node in nodes {
-                self.text(kind, slice(raw, node), node.flags, "content")?;
-            }
+            let fragments: Vec<_> = nodes.into_iter().map(|node| (slice(raw, node), node.flags)).collect();
+            self.texts(kind, &fragments, "content")?;
         }
         Ok(())
     }
@@ -119,15 +119,13 @@ impl Fold {
             return Ok(());
         }
         if is_reasoning {
-            for piece in items(&tape, 0) {
-                let string = |name| {
-                    let node = member(raw, &tape, piece, name).and_then(|text| tape.node(text));
-                    node.filter(is_string).filter(|node| node.start < node.end)
-                };
-                if let Some(node) = string("text").or_else(|| string("summary")) {
-                    self.text(TextKind::Reasoning, slice(raw, node), node.flags, "")?;
-                }
-            }
+            let string = |piece, name| {
+                let node = member(raw, &tape, piece, name).and_then(|text| tape.node(text));
+                node.filter(is_string).filter(|node| node.start < node.end)
+            };
+            let texts = items(&tape, 0).filter_map(|piece| string(piece, "text").or_else(|| string(piece, "summary")));
+            let fragments: Vec<_> = texts.map(|node| (slice(raw, node), node.flags)).collect();
+            self.texts(TextKind::Reasoning, &fragments, "")?;
         }
         let Value::Array(pieces) = self.value(raw) else { return Ok(()) };
         let pieces: Vec<Value> = pieces.into_iter().filter(|piece| matches!(piece, Value::Object(_))).collect();
@@ -145,8 +143,8 @@ impl Fold {
 
     /// Merges a piece into that of the same index; one without index is appended.
     fn piece(&mut self, kept: &mut Vec<Value>, piece: Value) -> Result<(), Error> {
-        let index = piece.get("index").filter(|index| !matches!(index, Value::Null)).cloned();
-        let same = |other: &&mut Value| index.is_some() && other.get("index") == index.as_ref();
+        let index = piece.get("index").and_then(usable_index);
+        let same = |other: &&mut Value| index.is_some() && other.get("index").and_then(usable_index) == index;
         let Some(Value::Object(into)) = kept.iter_mut().find(same) else {
             self.charge(piece.weight())?;
             kept.push(piece);
@@ -193,7 +191,8 @@ impl Fold {
 
     /// An unknown member of a tool-call entry (X2).
     pub(crate) fn call_extra(&mut self, name: &str, raw: &[u8]) -> Result<(), Error> {
-        let value = self.value(raw);
+        let place = Place { call: self.call, ..self.place() };
+        let value = self.value_at(raw, place);
         let Some(call) = self.call else { return Ok(()) };
         let mut extra = self.call_mut(call).map(|call| std::mem::take(&mut call.extra)).unwrap_or_default();
         let result = self.merge(&mut extra, name, value, &[], true);
@@ -263,7 +262,7 @@ impl Fold {
 
     /// X4: the last message is kept until the end.
     pub(crate) fn message(&mut self, raw: &[u8]) -> Result<(), Error> {
-        let weight = self.value(raw).weight();
+        let weight = crate::json::parse(raw, self.limits.depth).as_ref().map_or(0, Value::weight);
         let slot = self.current;
         let before = self.choices.get_mut(slot).and_then(|choice| choice.rest.as_mut()?.message.take());
         self.discharge(before.map_or(0, |(_, weight)| weight));
@@ -294,6 +293,15 @@ impl Fold {
             Some(member) => member.1 = value,
             None => extra.push((name.to_owned(), value)),
         }
+    }
+}
+
+/// The index of a piece, as I2 reads one.
+fn usable_index(index: &Value) -> Option<i64> {
+    match index {
+        Value::Number(text) => integer(text.as_bytes()),
+        Value::String(text) => integer(text.as_bytes()),
+        _ => None,
     }
 }
 

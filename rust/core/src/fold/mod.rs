@@ -48,8 +48,6 @@ pub(crate) struct Fold {
     /// The number of what the last chunk said once and for all; 0 where it is not known.
     pub(crate) header: u64,
     pub(crate) extra: Extra,
-    /// What came behind the finish reason in this entry was reported (E1).
-    late_noted: bool,
     /// Calls opened in all.
     opened: usize,
     /// What is kept weighs this much against the limit on text (S8).
@@ -85,8 +83,9 @@ impl Fold {
                 self.finish_reason(view, span);
                 Ok(())
             }
-            Op::Part(form, place, text) => {
-                self.part_delta(form, place.read(view).unwrap_or(0), text.map(|span| view.text(span)))
+            Op::Part(form, place, span) => {
+                let (raw, flags) = view.text(span);
+                self.part_delta(form, place.read(view).unwrap_or(0), raw, flags)
             }
             Op::Input(arguments) => self.input(arguments, view),
             Op::Block(index, fit) => {
@@ -146,7 +145,6 @@ impl Fold {
     #[inline]
     pub(crate) fn enter(&mut self, index: i64) -> Result<(), Error> {
         self.call = None;
-        self.late_noted = false;
         if self.choices.get(self.current).is_some_and(|choice| choice.index == index) {
             return Ok(());
         }

@@ -25,11 +25,12 @@ impl Fold {
         &mut self,
         form: &'static PartForm,
         place: i64,
-        text: Option<(&[u8], u8)>,
+        raw: &[u8],
+        flags: u8,
     ) -> Result<(), Error> {
         let Some(block) = self.block else { return Ok(()) };
         let Some(part) = self.block_mut(block).map(|block| block.part(form, place)) else { return Ok(()) };
-        text.map_or(Ok(()), |(raw, flags)| self.part_text((block, part), raw, flags))
+        self.part_text((block, part), raw, flags)
     }
 
     /// Appends a fragment, the raw text of a JSON string, to a part and so to a text of the choice.
@@ -162,13 +163,11 @@ impl Fold {
         let (added, lone) = (own.text.len() - start, std::mem::take(&mut own.joiner.lone));
         let place = self.place();
         report_lone(&mut self.quirks, lone, place);
-        let charged = self.charge(added);
-        if charged.is_err() {
+        self.charge(added).inspect_err(|_| {
             if let Some((_, own)) = self.block_mut(block).and_then(|block| block.own.get_mut(at)) {
                 own.text.truncate(start);
             }
-        }
-        charged
+        })
     }
 
     /// Drops a text that is a block's alone; another one comes in its place.

@@ -19,10 +19,19 @@ pub(crate) struct Whole {
     pub(super) begun: Box<str>,
     /// When it was done.
     pub(super) done: Box<str>,
+    /// What counts where nothing else came; it is not compared (W2).
+    pub(super) fallback: Box<str>,
     /// Stands in place of what was streamed.
     pub(super) standing: Option<Box<str>>,
     /// Stands in place of what the call's end has shown.
     pub(super) revised: Option<Box<str>>,
+}
+
+impl Whole {
+    /// What fills arguments of which nothing was streamed.
+    pub(super) fn filling(&self) -> &str {
+        [&self.done, &self.begun, &self.fallback].into_iter().find(|value| !value.is_empty()).map_or("", |value| value)
+    }
 }
 
 impl Fold {
@@ -124,6 +133,15 @@ impl Fold {
         }
     }
 
+    /// Keeps arguments that count where none are streamed (W2).
+    pub(crate) fn take_fallback(&mut self, call: usize, value: &str) -> Result<(), Error> {
+        self.charge(value.len())?;
+        if let Some(call) = self.call_mut(call) {
+            call.whole.get_or_insert_default().fallback = value.into();
+        }
+        Ok(())
+    }
+
     /// Keeps what a call's arguments were said to be, when it began or when it was done. It is compared when the call
     /// ends; of a call that has ended it stands only if none was said to be done before.
     pub(crate) fn take_whole(&mut self, position: usize, value: &str, done: bool) -> Result<(), Error> {
@@ -158,8 +176,7 @@ impl Fold {
         let Some(call) = self.call_mut(position) else { return };
         let Some(whole) = &mut call.whole else { return };
         if call.arguments.is_empty() {
-            let filling = if whole.done.is_empty() { &whole.begun } else { &whole.done };
-            call.arguments.extend_from_slice(filling.as_bytes());
+            call.arguments.extend_from_slice(whole.filling().as_bytes());
         }
         let differs = |value: &str| !value.is_empty() && value.as_bytes() != call.arguments;
         let (begun, done) = (differs(&whole.begun), differs(&whole.done));
@@ -174,13 +191,12 @@ impl Fold {
     /// Ends a call whose block or item has ended, which proves its end (A3, A4).
     pub(crate) fn close_call(&mut self, position: usize) -> Result<(), Error> {
         let (slot, rejects) = (self.current, self.policy.missing_id == MissingId::Reject);
-        let synthesize = self.policy.missing_id == MissingId::Synthesize;
+        let missing_id = Some(self.policy.missing_id);
         let Some(call) = self.call_mut(position).filter(|call| call.ended.is_none()) else { return Ok(()) };
         if rejects && call.id.is_empty() {
             return Err(Error::new(ErrorKind::MissingId, format!("the call of {:?} never got an id", call.name)));
         }
-        call.closed = true;
-        self.end_call(slot, position, Ending { proven: true, may_run: false, synthesize });
+        self.end_call(slot, position, Ending { proven: true, may_run: false, missing_id });
         Ok(())
     }
 }

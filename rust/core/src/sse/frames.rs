@@ -130,9 +130,21 @@ impl Frames {
         self.line.len() + self.data.len()
     }
 
+    /// The data lines of the event being read; some may lie in the input.
+    pub(crate) fn pending<'a>(&'a self, input: &'a [u8]) -> &'a [u8] {
+        match self.inline {
+            _ if !self.has_data => &[],
+            Some((start, end)) => input.get(start..end).unwrap_or_default(),
+            None => &self.data,
+        }
+    }
+
     /// What is held of the event being read: its raw data lines and the line that has not ended.
     pub(crate) fn tail(&self) -> Vec<u8> {
         let mut tail = self.raw.clone().unwrap_or_default();
+        if self.bom < BOM.len() {
+            tail.extend_from_slice(BOM.get(..self.bom).unwrap_or_default());
+        }
         tail.extend_from_slice(&self.line);
         tail
     }
@@ -264,6 +276,7 @@ impl Frames {
             return self.whole_line(part, Some((start, input)), offset, limits);
         }
         if let Some(limit) = self.carry(part, limits) {
+            self.first_line.get_or_insert(offset);
             return Some(limit);
         }
         self.line_offset += self.line_length as u64 + 1;

@@ -4,7 +4,7 @@ use super::Assembler;
 use super::scratch::Scratch;
 use crate::error::Error;
 use crate::json::scan::{self, flag};
-use crate::template::{Found, Kind, Read, Template};
+use crate::template::{Found, Kind, Read, Template, pass_blanks};
 
 /// Bytes that may be looked at in vain at first, and at most.
 pub(super) const ALLOWANCE: usize = 32 << 10;
@@ -27,9 +27,10 @@ impl Assembler {
             }
         }
         let length = *at - start;
-        if length > 0 {
-            scratch.shelf.touch(self.template);
+        if length == 0 {
+            return;
         }
+        scratch.shelf.touch(self.template);
         self.counters.frames_recognised += self.frame - frame;
         self.counters.bytes_scanned += length as u64;
         self.allowance = (self.allowance + length).min(ALLOWANCE);
@@ -51,11 +52,22 @@ impl Assembler {
             return None;
         }
         decoded.clear();
-        let Ok((end, flags)) = scan::text(event, start, decoded) else { return None };
-        let whole = end + quick.closing.len();
+        let (end, flags) = match scan::text(event, start, decoded) {
+            Ok(text) => text,
+            Err(end) => {
+                self.looked_in_vain(end);
+                return None;
+            }
+        };
+        let mut whole = end + quick.closing.len();
+        let mut fits = event.get(end..whole) == Some(&*quick.closing) && end > start;
+        if let Some(ending) = &quick.ending {
+            let blanks = pass_blanks(event, whole);
+            whole = blanks + ending.len();
+            fits = fits && event.get(blanks..whole) == Some(&**ending);
+        }
         let limits = &self.fold.limits;
-        let fits = event.get(end..whole)? == &*quick.closing && end > start && whole <= limits.line.min(limits.event);
-        if !fits || flags.is_some_and(|flags| flags & flag::INVALID != 0) {
+        if !fits || whole > limits.line.min(limits.event) || flags.is_some_and(|flags| flags & flag::INVALID != 0) {
             self.looked_in_vain(whole);
             return None;
         }

@@ -95,6 +95,8 @@ pub struct Assembler {
     body: Option<Box<Body>>,
     /// A line of an unknown field was seen.
     has_other_lines: bool,
+    /// Payloads that waited are folded; what framing shows of them was reported when they came.
+    replaying: bool,
     /// The wire's own terminal event ended the stream.
     own_terminal: bool,
     error: Option<Arc<Error>>,
@@ -123,6 +125,7 @@ impl Assembler {
             waiting: None,
             body: None,
             has_other_lines: false,
+            replaying: false,
             own_terminal: false,
             error: None,
             finished: false,
@@ -213,12 +216,18 @@ impl Assembler {
                 self.frames.release();
                 self.give_back_name(name);
             }
-            Item::ErrorLine => self.error_line(scratch, false),
+            Item::ErrorLine => {
+                self.error_line(scratch, false);
+                self.note_pending(input);
+            }
             Item::Unknown(name) => {
                 self.has_other_lines = true;
                 self.fold.quirks.report_at(Some(self.frame), QuirkKind::UnknownField, Place::default(), || name);
             }
-            Item::Limit(error) => self.fail(error, Some(self.frames.offset())),
+            Item::Limit(error) => {
+                self.fail(error, Some(self.frames.offset()));
+                self.note_pending(input);
+            }
         }
     }
 
@@ -232,6 +241,15 @@ impl Assembler {
         for _ in 0..std::mem::take(&mut self.frames.invalid) {
             let frame = Some(self.frame);
             self.fold.quirks.report_at(frame, QuirkKind::InvalidUtf8, Place::default(), || "in a line".to_owned());
+        }
+    }
+
+    /// S6, for the data lines of an event that an error keeps from being dispatched.
+    fn note_pending(&mut self, input: &[u8]) {
+        if self.error.is_some() {
+            let pending = self.frames.pending(input).to_vec();
+            self.fold.quirks.frame = Some(self.frame);
+            self.report_invalid(&pending);
         }
     }
 

@@ -61,9 +61,9 @@ impl Assembler {
         self.fold.quirks.report(kind, Place::default(), || detail.to_owned());
     }
 
-    /// S6: each line of a payload that is not UTF-8 is reported.
+    /// S6: each line of a payload that is not UTF-8 is reported, but not again when it has waited.
     pub(super) fn report_invalid(&mut self, payload: &[u8]) {
-        if std::str::from_utf8(payload).is_ok() {
+        if self.replaying || std::str::from_utf8(payload).is_ok() {
             return;
         }
         for line in payload.split(|&byte| byte == b'\n') {
@@ -111,20 +111,21 @@ impl Assembler {
             }
             if self.waiting.is_some() {
                 self.replay(scratch)?;
-                return self.again(payload, name, offset, scratch);
+                return self.again(payload, name, scratch);
             }
         }
         self.chunk(payload, name, scratch)
     }
 
     /// Handles a payload once more, after those that waited before it.
-    fn again(&mut self, payload: &[u8], name: &[u8], offset: Option<u64>, scratch: &mut Scratch) -> Result<(), Error> {
+    fn again(&mut self, payload: &[u8], name: &[u8], scratch: &mut Scratch) -> Result<(), Error> {
         if self.error.is_some() {
             return Ok(());
         }
         self.fold.quirks.frame = Some(self.frame);
         if self.fold.done {
-            return self.classify(payload, name, offset, scratch);
+            self.behind_the_end(trim(payload), name, scratch);
+            return Ok(());
         }
         scratch.tape.read(payload, self.fold.limits.depth).map_err(|_| Error::new(ErrorKind::Depth, ""))?;
         self.chunk(payload, name, scratch)
@@ -195,6 +196,7 @@ impl Assembler {
     /// The wire is known: what waited is folded.
     fn replay(&mut self, scratch: &mut Scratch) -> Result<(), Error> {
         let frame = self.frame;
+        self.replaying = true;
         for kept in self.waiting.take().map(|waiting| waiting.payloads).unwrap_or_default() {
             if self.error.is_some() {
                 break;
@@ -202,6 +204,7 @@ impl Assembler {
             self.frame = kept.frame;
             self.payload(&kept.payload, &kept.name, kept.offset, scratch);
         }
+        self.replaying = false;
         self.frame = frame;
         Ok(())
     }

@@ -36,9 +36,18 @@ impl Read<'_> {
         for &index in self.ignored {
             self.below(index, &mut leaves);
         }
+        leaves.push(self.blanks()?);
         leaves.sort_unstable_by_key(|leaf| leaf.start);
         leaves.dedup_by_key(|leaf| leaf.start);
         (leaves.len() <= LEAVES).then_some(leaves)
+    }
+
+    /// The blanks before the last brace, open where they are more than somebody's style.
+    fn blanks(&self) -> Option<Leaf> {
+        let end = self.tape.node(0)?.end.checked_sub(1)?;
+        let before = self.bytes.get(..end as usize)?;
+        let start = before.iter().rposition(|byte| !matches!(byte, b' ' | b'\t'))? as u32 + 1;
+        Some(Leaf { start, end, kind: Hole::Blanks, open: end - start > 1 })
     }
 
     fn leaves_of(&self, op: &Op, leaves: &mut Vec<Leaf>) {
@@ -46,9 +55,13 @@ impl Read<'_> {
             leaves.push(Leaf { start: span.start, end: span.end, kind, open });
         };
         match *op {
-            Op::Id(span) | Op::Model(span) | Op::Finish(span) => leaf(span, Hole::Filled, false),
+            Op::Id(span) | Op::Model(span) | Op::Finish(span) | Op::Item(_, Ident::Given(span), _) => {
+                leaf(span, Hole::Filled, false);
+            }
             Op::Created(span) => leaf(span, Hole::NonZero, false),
-            Op::Text(_, span, _) => leaf(span, Hole::Filled, true),
+            Op::Text(_, span, _) | Op::Part(_, _, span) | Op::Input(Arguments::Text(span)) => {
+                leaf(span, Hole::Filled, true);
+            }
             Op::Call(delta) => {
                 for ident in [delta.id, delta.name] {
                     if let Ident::Given(span) = ident {
@@ -68,13 +81,14 @@ impl Read<'_> {
             | Op::Details(span, _)
             | Op::Parts(span)
             | Op::CallExtra(_, span)
-            | Op::DeltaExtra(_, span) => self.inside(span, leaves),
-            Op::Part(_, _, Some(span)) => leaf(span, Hole::Filled, true),
-            Op::Input(Arguments::Text(span)) => leaf(span, Hole::String, true),
-            Op::Input(Arguments::Source(span)) => self.inside(span, leaves),
-            Op::Item(_, Ident::Given(span), _) => leaf(span, Hole::Filled, false),
-            Op::Part(..) | Op::Input(_) | Op::Item(..) | Op::Block(..) => {}
-            Op::Choice(_) | Op::Quirk(..) | Op::Error(_) => {}
+            | Op::DeltaExtra(_, span)
+            | Op::Input(Arguments::Source(span)) => self.inside(span, leaves),
+            Op::Choice(_)
+            | Op::Block(..)
+            | Op::Item(..)
+            | Op::Input(Arguments::Absent)
+            | Op::Quirk(..)
+            | Op::Error(_) => {}
         }
     }
 
@@ -163,9 +177,15 @@ impl Template {
     }
 }
 
-/// The quick form of a payload with one hole, a fragment, in which nothing else is said that is not a header.
+/// The quick form of a payload with one hole, a fragment, in which nothing else is said that is not a header. Blanks may
+/// stand before its last brace.
 fn quick(read: &Read<'_>, body: &[Op], holes: &[Leaf]) -> Option<Quick> {
-    let ([hole], [Op::Choice(choice), said @ ..]) = (holes, body) else { return None };
+    let (hole, blanks) = match holes {
+        [hole] => (hole, None),
+        [hole, blanks] if blanks.kind == Hole::Blanks => (hole, Some(blanks)),
+        _ => return None,
+    };
+    let [Op::Choice(choice), said @ ..] = body else { return None };
     let view = View::plain(read.bytes);
     let action = match *said {
         [Op::Text(kind, span, member)] if span.hole == 0 => Action::Text(kind, member),
@@ -178,7 +198,7 @@ fn quick(read: &Read<'_>, body: &[Op], holes: &[Leaf]) -> Option<Quick> {
                 kind,
             }),
         ] if span.hole == 0 => Action::Arguments(index.read(&view)?, kind),
-        [Op::Block(index, fit), Op::Part(form, place, Some(span))] if span.hole == 0 => {
+        [Op::Block(index, fit), Op::Part(form, place, span)] if span.hole == 0 => {
             Action::Part(index.read(&view)?, fit, form, place.read(&view).unwrap_or(0))
         }
         [Op::Block(index, fit), Op::Input(Arguments::Text(span))] if span.hole == 0 => {
@@ -188,8 +208,10 @@ fn quick(read: &Read<'_>, body: &[Op], holes: &[Leaf]) -> Option<Quick> {
     };
     let (before, end): (&[u8], &[u8]) = if read.name.is_empty() { (b"", b"") } else { (b"event: ", b"\n") };
     let opening = [before, read.name, end, b"data: ", read.bytes.get(..hole.start as usize)?].concat().into();
-    let closing = [read.bytes.get(hole.end as usize..)?, b"\n\n"].concat().into();
-    Some(Quick { opening, closing, choice: *choice, action })
+    let whole = [read.bytes, b"\n\n"].concat();
+    let closing = whole.get(hole.end as usize..blanks.map_or(whole.len(), |blanks| blanks.start as usize))?.into();
+    let ending = blanks.and_then(|blanks| whole.get(blanks.end as usize..)).map(Into::into);
+    Some(Quick { opening, closing, ending, choice: *choice, action })
 }
 
 /// What is the same in all chunks of a stream as a rule.
@@ -271,7 +293,7 @@ fn each_span(op: &mut Op, mut visit: impl FnMut(&mut Span)) {
         }
         Op::Part(_, place, text) => {
             visit_index(place, &mut visit);
-            text.iter_mut().for_each(visit);
+            visit(text);
         }
         Op::Input(Arguments::Text(span) | Arguments::Source(span)) => visit(span),
         Op::Block(index, _) => visit_index(index, &mut visit),

@@ -24,6 +24,8 @@ pub(crate) enum Hole {
     Number,
     /// A number that is not zero.
     NonZero,
+    /// Blanks before the last brace, with which some servers hide how long a text is.
+    Blanks,
 }
 
 /// A value that may be a hole: its place in the payload that the template was learnt from.
@@ -73,8 +75,10 @@ impl Marks {
 pub(crate) struct Quick {
     /// What stands before the fragment, from the beginning of the event on.
     pub(crate) opening: Box<[u8]>,
-    /// What stands behind it, the end of the event included.
+    /// What stands behind it, up to the end of the event, or up to blanks before its last brace.
     pub(crate) closing: Box<[u8]>,
+    /// What stands behind those blanks, if there are any.
+    pub(crate) ending: Option<Box<[u8]>>,
     pub(crate) choice: i64,
     pub(crate) action: Action,
 }
@@ -170,10 +174,20 @@ fn value(bytes: &[u8], at: usize, kind: Hole, decoded: &mut Vec<u8>) -> Result<(
             };
             if end > at || kind == Hole::String { Ok((end, text)) } else { Err(end) }
         }
+        Hole::Blanks => Ok((pass_blanks(bytes, at), Text::Raw(0))),
         Hole::Number | Hole::NonZero => {
             let end = scan::number(bytes, at)?;
             let number = bytes.get(at..end).unwrap_or_default();
             if kind == Hole::Number || !is_zero(number) { Ok((end, Text::Raw(0))) } else { Err(end) }
         }
     }
+}
+
+/// The first position from `at` on that is no blank. Line ends are none here: they may end the event.
+#[inline]
+pub(crate) fn pass_blanks(bytes: &[u8], mut at: usize) -> usize {
+    while matches!(bytes.get(at), Some(b' ' | b'\t')) {
+        at += 1;
+    }
+    at
 }

@@ -95,13 +95,7 @@ impl Shelf {
     }
 
     #[cold]
-    fn search(
-        &mut self,
-        bytes: &[u8],
-        kind: Kind<'_>,
-        last: &mut usize,
-        allowance: &mut usize,
-    ) -> Option<Found> {
+    fn search(&mut self, bytes: &[u8], kind: Kind<'_>, last: &mut usize, allowance: &mut usize) -> Option<Found> {
         let likely = self.templates.get(*last)?.next;
         let differs = self.templates.get(likely)?.differs(bytes);
         *allowance = allowance.saturating_sub(differs);
@@ -132,13 +126,7 @@ impl Shelf {
     }
 
     #[inline]
-    fn compare(
-        &mut self,
-        index: usize,
-        bytes: &[u8],
-        kind: Kind<'_>,
-        allowance: &mut usize,
-    ) -> Option<Found> {
+    fn compare(&mut self, index: usize, bytes: &[u8], kind: Kind<'_>, allowance: &mut usize) -> Option<Found> {
         let template = self.templates.get(index)?;
         if !template.is_of(kind) || bytes.len() < template.fixed || *allowance < template.fixed {
             return None;

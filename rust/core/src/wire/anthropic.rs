@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::members::{Found, Object, Reader};
 use super::{set_path, type_of};
-use crate::chunk::{About, Arguments, Fit, Index, Op, PartForm, Span, TextKind};
+use crate::chunk::{About, Fit, Index, Op, PartForm, Span, TextKind};
 use crate::completion::{CallKind, ToolCall};
 use crate::error::Error;
 use crate::fold::Fold;
@@ -127,11 +127,11 @@ impl<'a> Reader<'_, 'a> {
     /// Opens a call; the input of its start counts when none is streamed.
     fn start_call(&mut self, start: Object<'a>, index: Option<i64>) -> Result<usize, Error> {
         let (id, name) = (start.ident(start.member("id")), start.ident(start.member("name")));
-        let (accepted_id, accepted_name) = (self.accepted(id), self.accepted(name));
+        let ((accepted_id, lone_in_id), (accepted_name, lone_in_name)) = (self.accepted(id), self.accepted(name));
         let before = self.fold.blocks().len();
         let call = self.fold.open_call(index, accepted_id.as_deref(), CallKind::Function, before)?;
-        self.report_ident(id, call, "content_block.id");
-        self.report_ident(name, call, "content_block.name");
+        self.report_ident(id, lone_in_id, call, "content_block.id");
+        self.report_ident(name, lone_in_name, call, "content_block.name");
         let input = start.object(start.member("input"));
         if matches!(input, Found::Wrong) {
             self.fold.quirk(QuirkKind::WrongType, Some(call), || "content_block.input".to_owned());
@@ -148,7 +148,7 @@ impl<'a> Reader<'_, 'a> {
     fn take_input(&mut self, input: Object<'a>, call: usize) -> Result<(), Error> {
         let node = input.tape.node(input.index).filter(|_| !input.is_empty());
         let raw = node.and_then(|node| input.bytes.get(node.start as usize..node.end as usize));
-        raw.map_or(Ok(()), |raw| self.fold.take_whole(call, &compact(raw), false))
+        raw.map_or(Ok(()), |raw| self.fold.take_fallback(call, &compact(raw)))
     }
 
     /// Keeps the start of a block as sent, nulls too; its text counts.
@@ -184,7 +184,7 @@ impl<'a> Reader<'_, 'a> {
                 _ => self.ignored.push(value),
             }
         }
-        let index = self.index_op(index, "index");
+        let index = self.index_op(index, "index", About::Choice);
         if matches!(index, Index::Missing) {
             self.ops.push(Op::Quirk(QuirkKind::IndexMissing, "index", About::Choice));
         }
@@ -209,9 +209,8 @@ impl<'a> Reader<'_, 'a> {
             "thinking_delta" => self.text_delta(index, delta, &THINKING),
             "input_json_delta" => {
                 self.ops.push(Op::Block(index, Fit::Input));
-                match delta.arguments(delta.member("partial_json")) {
-                    Arguments::Absent => {}
-                    arguments => self.ops.push(Op::Input(arguments)),
+                if let Some(arguments) = delta.arguments(delta.member("partial_json")) {
+                    self.ops.push(Op::Input(arguments));
                 }
             }
             "signature_delta" => return self.member_delta(index, delta, Fit::Kind(THINKING.kind), "signature"),
@@ -225,7 +224,7 @@ impl<'a> Reader<'_, 'a> {
     fn text_delta(&mut self, index: Index, delta: Object<'a>, form: &'static PartForm) {
         self.ops.push(Op::Block(index, Fit::Kind(form.kind)));
         match delta.string(delta.member(form.member)) {
-            Found::Given(text) => self.ops.push(Op::Part(form, Index::Missing, Some(text))),
+            Found::Given(text) => self.ops.push(Op::Part(form, Index::Missing, text)),
             Found::Nothing => {}
             Found::Wrong => {
                 self.ops.push(Op::Quirk(QuirkKind::WrongType, form.member, About::Block));
@@ -255,13 +254,11 @@ impl<'a> Reader<'_, 'a> {
     fn block_stop(&mut self) -> Result<(), Error> {
         self.begin()?;
         let index = self.block_index();
-        match self.fold.unbind(index) {
-            Some(block) => self.close(block),
-            None => {
-                self.wrong_type("index");
-                Ok(())
-            }
+        if let Some(block) = self.fold.unbind(index) {
+            return self.close(block);
         }
+        self.wrong_type("index");
+        Ok(())
     }
 
     /// Ends a block, at its stop or at the next start of its index.

@@ -56,13 +56,12 @@ impl<'a> Object<'a> {
         let mut found: Vec<(Cow<'a, [u8]>, u32)> = Vec::new();
         let mut places: BTreeMap<Cow<'a, [u8]>, usize> = BTreeMap::new();
         for (name, value) in members(self.bytes, self.tape, self.index) {
-            match places.get(&name).and_then(|&place| found.get_mut(place)) {
-                Some(known) => known.1 = value,
-                None => {
-                    places.insert(name.clone(), found.len());
-                    found.push((name, value));
-                }
+            if let Some(known) = places.get(&name).and_then(|&place| found.get_mut(place)) {
+                known.1 = value;
+                continue;
             }
+            places.insert(name.clone(), found.len());
+            found.push((name, value));
         }
         found
     }
@@ -124,12 +123,12 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// Arguments: a string as sent, other JSON as its source text, null as nothing (A1, A2).
-    pub(crate) fn arguments(self, value: Option<u32>) -> Arguments {
-        match self.node(value) {
-            None => Arguments::Absent,
-            Some(node) if node.kind == Kind::String => Arguments::Text(Span::of(node)),
-            Some(node) => Arguments::Source(Span::source(node)),
+    /// Arguments that say something: a string as sent, other JSON as its source text; null is nothing (A1, A2).
+    pub(crate) fn arguments(self, value: Option<u32>) -> Option<Arguments> {
+        let node = self.node(value)?;
+        match node.kind {
+            Kind::String => (node.start < node.end).then(|| Arguments::Text(Span::of(node))),
+            _ => Some(Arguments::Source(Span::source(node))),
         }
     }
 
@@ -218,10 +217,10 @@ impl<'a> Reader<'_, 'a> {
     }
 
     /// An index for an operation.
-    pub(crate) fn index_op(&mut self, value: Option<u32>, path: &'static str) -> Index {
+    pub(crate) fn index_op(&mut self, value: Option<u32>, path: &'static str, about: About) -> Index {
         let (index, quirk) = self.chunk.index(value);
         if let Some(quirk) = quirk {
-            self.ops.push(Op::Quirk(quirk, path, About::Choice));
+            self.ops.push(Op::Quirk(quirk, path, about));
         }
         index
     }
@@ -236,20 +235,27 @@ impl<'a> Reader<'_, 'a> {
 
     /// Reports surrogates without a partner.
     pub(crate) fn report_lone(&mut self, lone: u32) {
-        let place = self.fold.place();
+        self.report_lone_of(None, lone);
+    }
+
+    /// The same, of a call.
+    pub(crate) fn report_lone_of(&mut self, call: Option<usize>, lone: u32) {
+        let place = Place { call, ..self.fold.place() };
         report_lone(&mut self.fold.quirks, lone, place);
     }
 
-    /// An accepted id or name of a call, decoded (I1).
-    pub(crate) fn accepted(&mut self, ident: Ident) -> Option<Cow<'a, str>> {
+    /// An accepted id or name, decoded (I1), and how many surrogates in it had no partner.
+    pub(crate) fn accepted(&self, ident: Ident) -> (Option<Cow<'a, str>>, u32) {
+        let mut lone = 0;
         match ident {
-            Ident::Given(span) => Some(self.text(span)),
-            _ => None,
+            Ident::Given(span) => (Some(self.chunk.text(span, &mut lone)), lone),
+            _ => (None, 0),
         }
     }
 
-    /// Reports what came in the place of an id or name.
-    pub(crate) fn report_ident(&mut self, ident: Ident, call: usize, path: &'static str) {
+    /// Reports what came in the place of an id or name of a call, and the surrogates in it.
+    pub(crate) fn report_ident(&mut self, ident: Ident, lone: u32, call: usize, path: &'static str) {
+        self.report_lone_of(Some(call), lone);
         let kind = match ident {
             Ident::Empty => QuirkKind::EmptyIdentity,
             Ident::Null => QuirkKind::NullIdentity,
@@ -278,8 +284,7 @@ impl<'a> Reader<'_, 'a> {
             let mut lone = 0;
             let key = entry.key(value, &mut lone);
             let kept = entry.value(value, &mut lone);
-            let place = Place { call: Some(call), ..self.fold.place() };
-            report_lone(&mut self.fold.quirks, lone, place);
+            self.report_lone_of(Some(call), lone);
             self.fold.put_call_extra(call, &key, kept)?;
         }
         Ok(())

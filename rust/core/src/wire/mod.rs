@@ -4,6 +4,7 @@ pub(crate) mod anthropic;
 pub(crate) mod members;
 pub(crate) mod openai_chat;
 mod response_items;
+mod response_parts;
 pub(crate) mod responses;
 
 use crate::chunk::Span;

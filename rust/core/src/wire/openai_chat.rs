@@ -6,7 +6,8 @@ use crate::json::tape::{Kind, Node, Tape};
 use crate::json::text;
 use crate::quirk::QuirkKind;
 
-use super::{items, members};
+use super::{items, members, name};
+use std::collections::HashMap;
 
 /// The members that are kept at the top of a chunk and beside a delta (X2).
 const KEPT: [&str; 8] = [
@@ -32,16 +33,18 @@ pub(crate) struct Reader<'a> {
     ignored: &'a mut Vec<u32>,
     /// A whole message is read (X4): its calls may lack an index, their place in the list stands for it.
     in_message: bool,
+    /// What is read belongs to a choice.
+    in_choice: bool,
 }
 
 /// Reads the payload `bytes`, an object whose nodes are on `tape`.
 pub(crate) fn read(bytes: &[u8], tape: &Tape, ops: &mut Vec<Op>, ignored: &mut Vec<u32>) {
-    Reader { bytes, tape, ops, ignored, in_message: false }.chunk();
+    Reader { bytes, tape, ops, ignored, in_message: false, in_choice: false }.chunk();
 }
 
 /// Reads a whole message like a delta (X4).
 pub(crate) fn read_message(bytes: &[u8], tape: &Tape, ops: &mut Vec<Op>) {
-    Reader { bytes, tape, ops, ignored: &mut Vec::new(), in_message: true }.delta(0);
+    Reader { bytes, tape, ops, ignored: &mut Vec::new(), in_message: true, in_choice: true }.delta(0);
 }
 
 impl Reader<'_> {
@@ -86,7 +89,8 @@ impl Reader<'_> {
     }
 
     fn quirk(&mut self, kind: QuirkKind, detail: &'static str) {
-        self.ops.push(Op::Quirk(kind, detail, About::Choice));
+        let about = if self.in_choice { About::Choice } else { About::Stream };
+        self.ops.push(Op::Quirk(kind, detail, about));
     }
 
     fn wrong_type(&mut self, path: &'static str) {
@@ -157,25 +161,25 @@ impl Reader<'_> {
             };
             *slot = Some(value);
         }
+        self.in_choice = true;
+        let first = self.ops.len();
         let index = match self.index(index, "choices[].index") {
             Index::Given(index) => index,
-            Index::At(span) => {
-                integer(self.bytes.get(span.start as usize..span.end as usize).unwrap_or_default()).unwrap_or(0)
-            }
+            Index::At(span) => self.bytes.get(span.start as usize..span.end as usize).and_then(integer).unwrap_or(0),
             Index::Missing => 0,
         };
         self.ops.push(Op::Choice(index));
+        self.ops.get_mut(first..).unwrap_or_default().rotate_right(1);
         self.kept(&kept);
         match self.node(delta).map(|node| node.kind) {
-            Some(kind) => {
+            Some(Kind::Object) => {
                 self.ignored.extend(text);
-                if kind == Kind::Object {
-                    self.delta(delta.unwrap_or_default());
-                } else {
+                self.delta(delta.unwrap_or_default());
+            }
+            other => {
+                if other.is_some() {
                     self.wrong_type("choices[].delta");
                 }
-            }
-            None => {
                 if let Some(span) = self.string(text, "choices[].text") {
                     self.ops.push(Op::Text(TextKind::Content, span, "text"));
                 }
@@ -186,6 +190,7 @@ impl Reader<'_> {
         if let Some(span) = self.string(finish, "choices[].finish_reason") {
             self.ops.push(Op::Finish(span));
         }
+        self.in_choice = false;
     }
 
     /// An object, handed on as its source; another type but null is reported.
@@ -198,7 +203,8 @@ impl Reader<'_> {
     }
 
     fn delta(&mut self, delta: u32) {
-        let (mut content, mut refusal, mut calls, mut legacy, mut details) = (None, None, None, None, None);
+        let (mut content, mut refusal, mut calls, mut legacy, mut details, mut audio) =
+            (None, None, None, None, None, None);
         let mut reasoning = [None; REASONING.len()];
         let mut extras = Vec::new();
         for (name, value) in members(self.bytes, self.tape, delta) {
@@ -215,6 +221,7 @@ impl Reader<'_> {
                     self.ignored.push(value);
                     continue;
                 }
+                b"audio" => &mut audio,
                 _ => {
                     extras.push(value);
                     continue;
@@ -236,6 +243,9 @@ impl Reader<'_> {
         }
         self.calls(calls);
         self.legacy(legacy);
+        if let Some(audio) = self.filled_object(audio, "choices[].delta.audio") {
+            self.extras(&[audio], Op::DeltaExtra);
+        }
         self.extras(&extras, Op::DeltaExtra);
     }
 
@@ -252,7 +262,15 @@ impl Reader<'_> {
             }
         }
         match self.node(details) {
-            Some(node) if node.kind == Kind::Array => self.ops.push(Op::Details(Span::source(node), !found)),
+            Some(node) if node.kind == Kind::Array => {
+                let span = Span::source(node);
+                for piece in items(self.tape, details.unwrap_or_default()) {
+                    if self.node(Some(piece)).is_some_and(|node| node.kind != Kind::Object) {
+                        self.wrong_type("choices[].delta.reasoning_details[]");
+                    }
+                }
+                self.ops.push(Op::Details(span, !found));
+            }
             Some(_) => self.wrong_type("choices[].delta.reasoning_details"),
             None => {}
         }
@@ -291,12 +309,15 @@ impl Reader<'_> {
             index => index,
         };
         let id = self.ident(id);
-        let is_custom = self.is_custom(kind, function, custom);
+        let says_custom = self.says_custom(kind);
+        let function = self.filled_object(function, "choices[].delta.tool_calls[].function");
+        let custom = self.filled_object(custom, "choices[].delta.tool_calls[].custom");
+        let is_custom = function.is_none() && (says_custom || custom.is_some()) || (says_custom && custom.is_some());
         let (kind, name, arguments) = if is_custom {
-            let (name, input) = self.named(custom, b"input", "choices[].delta.tool_calls[].custom");
+            let (name, input) = self.named(custom, b"input");
             (CallKind::Custom, name, input)
         } else {
-            let (name, arguments) = self.named(function, b"arguments", "choices[].delta.tool_calls[].function");
+            let (name, arguments) = self.named(function, b"arguments");
             (CallKind::Function, name, arguments)
         };
         self.call(first, CallDelta { index, id, name, arguments, kind });
@@ -314,31 +335,29 @@ impl Reader<'_> {
         self.ops.get_mut(first..).unwrap_or_default().rotate_right(1);
     }
 
-    /// Whether an entry is of a custom tool (X3): it says so, or it has a custom part that is not empty and no function.
-    fn is_custom(&mut self, kind: Option<u32>, function: Option<u32>, custom: Option<u32>) -> bool {
-        let says = self.string(kind, "choices[].delta.tool_calls[].type").is_some_and(|span| {
+    /// Whether an entry says that it is of a custom tool (X3).
+    fn says_custom(&mut self, kind: Option<u32>) -> bool {
+        self.string(kind, "choices[].delta.tool_calls[].type").is_some_and(|span| {
             let raw = self.bytes.get(span.start as usize..span.end as usize).unwrap_or_default();
             text::decode(raw, span.flags, &mut 0) == "custom"
-        });
-        let filled = |index: Option<u32>| {
-            let node = self.node(index).filter(|node| node.kind == Kind::Object);
-            node.is_some_and(|node| node.next > index.unwrap_or_default() + 1)
-        };
-        (says || filled(custom)) && !filled(function) || (says && filled(custom))
+        })
+    }
+
+    /// An object that is not empty; another type but null is reported.
+    fn filled_object(&mut self, index: Option<u32>, path: &'static str) -> Option<u32> {
+        let node = self.node(index)?;
+        if node.kind != Kind::Object {
+            self.wrong_type(path);
+            return None;
+        }
+        index.filter(|index| node.next > index + 1)
     }
 
     /// The name and the arguments in the object of a function or a custom tool.
-    fn named(&mut self, index: Option<u32>, member: &[u8], path: &'static str) -> (Ident, Arguments) {
-        match self.node(index).map(|node| node.kind) {
-            None => return (Ident::Absent, Arguments::Absent),
-            Some(Kind::Object) => {}
-            Some(_) => {
-                self.wrong_type(path);
-                return (Ident::Absent, Arguments::Absent);
-            }
-        }
+    fn named(&mut self, object: Option<u32>, member: &[u8]) -> (Ident, Arguments) {
+        let Some(object) = object else { return (Ident::Absent, Arguments::Absent) };
         let (mut name, mut arguments) = (None, None);
-        for (key, value) in members(self.bytes, self.tape, index.unwrap_or_default()) {
+        for (key, value) in members(self.bytes, self.tape, object) {
             if &*key == b"name" {
                 name = Some(value);
             } else if &*key == member {
@@ -357,13 +376,11 @@ impl Reader<'_> {
 
     /// The `function_call` of old (X3); an empty one is nothing.
     fn legacy(&mut self, index: Option<u32>) {
+        let Some(object) = self.filled_object(index, "choices[].delta.function_call") else { return };
         let first = self.ops.len();
-        let (name, arguments) = self.named(index, b"arguments", "choices[].delta.function_call");
-        let node = self.node(index).filter(|node| node.kind == Kind::Object);
-        if node.is_some_and(|node| node.next > index.unwrap_or_default() + 1) {
-            let kind = CallKind::LegacyFunction;
-            self.call(first, CallDelta { index: Index::Missing, id: Ident::Absent, name, arguments, kind });
-        }
+        let (name, arguments) = self.named(Some(object), b"arguments");
+        let kind = CallKind::LegacyFunction;
+        self.call(first, CallDelta { index: Index::Missing, id: Ident::Absent, name, arguments, kind });
     }
 
     fn ident(&self, index: Option<u32>) -> Ident {
@@ -405,7 +422,15 @@ impl Reader<'_> {
 
     /// Unknown members whose values say something: `values` are the indices of the values, their names stand before them.
     fn extras(&mut self, values: &[u32], op: impl Fn(Span, Span) -> Op) {
+        let mut last = HashMap::new();
+        if values.len() > 1 {
+            last.extend(values.iter().filter_map(|&value| Some((name(self.bytes, self.tape.node(value - 1)?), value))));
+        }
         for &value in values {
+            let repeated = || last.get(&name(self.bytes, self.tape.node(value - 1)?)).filter(|&&last| last != value);
+            if repeated().is_some() {
+                continue;
+            }
             if let (Some(name), Some(node)) = (self.tape.node(value - 1), self.node(Some(value))) {
                 self.ops.push(op(Span::of(name), Span::source(node)));
             }
@@ -414,25 +439,17 @@ impl Reader<'_> {
 
     fn usage(&mut self, usage: Option<u32>, groq: Option<u32>) {
         self.usage_object(usage, "usage", false);
-        if self.node(groq).is_some_and(|node| node.kind == Kind::Object) {
-            let inner = members(self.bytes, self.tape, groq.unwrap_or_default())
-                .filter(|(name, _)| &**name == b"usage")
-                .last()
-                .map(|(_, value)| value);
-            self.usage_object(inner, "x_groq.usage", true);
+        if let Some(groq) = self.filled_object(groq, "x_groq") {
+            let inner = members(self.bytes, self.tape, groq).filter(|(name, _)| &**name == b"usage").last();
+            self.usage_object(inner.map(|(_, value)| value), "x_groq.usage", true);
         }
     }
 
     /// A usage object that is not empty (U1).
     fn usage_object(&mut self, index: Option<u32>, path: &'static str, aside: bool) {
-        match self.node(index) {
-            Some(node) if node.kind == Kind::Object => {
-                if node.next > index.unwrap_or_default() + 1 {
-                    self.ops.push(Op::Usage(Span::source(node), aside));
-                }
-            }
-            Some(_) => self.wrong_type(path),
-            None => {}
+        let object = self.filled_object(index, path);
+        if let Some(node) = self.node(object) {
+            self.ops.push(Op::Usage(Span::source(node), aside));
         }
     }
 

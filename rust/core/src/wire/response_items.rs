@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::response_parts::OUTPUT_TEXT;
 use super::set_path;
-use crate::chunk::{ItemForm, PartForm, TextKind};
+use crate::chunk::ItemForm;
 use crate::completion::{CallKind, Extra, ToolCall};
 use crate::fold::Fold;
 use crate::fold::blocks::{Block, Part};
@@ -12,31 +13,17 @@ use crate::json::Value;
 use crate::json::text::lossy;
 use crate::wire::openai_chat::is_zero;
 
-pub(super) static MESSAGE: ItemForm = ItemForm { kind: "message", call: None };
-pub(super) static REASONING: ItemForm = ItemForm { kind: "reasoning", call: None };
-pub(super) static FUNCTION: ItemForm = ItemForm { kind: "function_call", call: Some(CallKind::Function) };
-pub(super) static CUSTOM: ItemForm = ItemForm { kind: "custom_tool_call", call: Some(CallKind::Custom) };
-pub(super) static CODE: ItemForm = ItemForm { kind: "code_interpreter_call", call: None };
-pub(super) static MCP: ItemForm = ItemForm { kind: "mcp_call", call: None };
-pub(super) static PATCH: ItemForm = ItemForm { kind: "apply_patch_call", call: None };
-
-pub(super) static OUTPUT_TEXT: PartForm =
-    PartForm { kind: "output_text", member: "text", list: "content", text: TextKind::Content };
-pub(super) static REFUSAL: PartForm =
-    PartForm { kind: "refusal", member: "refusal", list: "content", text: TextKind::Refusal };
-pub(super) static REASONING_TEXT: PartForm =
-    PartForm { kind: "reasoning_text", member: "text", list: "content", text: TextKind::Reasoning };
-pub(super) static SUMMARY_TEXT: PartForm =
-    PartForm { kind: "summary_text", member: "text", list: "summary", text: TextKind::Reasoning };
+pub(super) static MESSAGE: ItemForm<'static> = ItemForm { kind: "message", call: None };
+pub(super) static REASONING: ItemForm<'static> = ItemForm { kind: "reasoning", call: None };
+pub(super) static FUNCTION: ItemForm<'static> = ItemForm { kind: "function_call", call: Some(CallKind::Function) };
+pub(super) static CUSTOM: ItemForm<'static> = ItemForm { kind: "custom_tool_call", call: Some(CallKind::Custom) };
+pub(super) static CODE: ItemForm<'static> = ItemForm { kind: "code_interpreter_call", call: None };
+pub(super) static MCP: ItemForm<'static> = ItemForm { kind: "mcp_call", call: None };
+pub(super) static PATCH: ItemForm<'static> = ItemForm { kind: "apply_patch_call", call: None };
 
 /// What kind of call an item of that type is; all others are blocks.
 pub(super) fn call_kind(kind: &str) -> Option<CallKind> {
     [&FUNCTION, &CUSTOM].into_iter().find(|form| form.kind == kind).and_then(|form| form.call)
-}
-
-/// The parts of that type that have a text.
-pub(super) fn part_form(kind: &str) -> Option<&'static PartForm> {
-    [&OUTPUT_TEXT, &REFUSAL, &REASONING_TEXT, &SUMMARY_TEXT].into_iter().find(|form| form.kind == kind)
 }
 
 /// What the terminal event says of an item to find it by.
@@ -76,7 +63,9 @@ impl Unlisted {
         let at_place = fold.item_at(listed.place);
         if let Some(same) = listed.call_id.and_then(|id| self.by_call_id.get_mut(id)) {
             same.retain(|item| !self.taken.contains(item));
-            let has_id = |item: usize| fold.blocks().get(item).is_some_and(|block| block.id.as_deref() == listed.id);
+            let has_id = |item: usize| {
+                listed.id.is_some() && fold.blocks().get(item).is_some_and(|block| block.id.as_deref() == listed.id)
+            };
             let preferred = same.iter().rev().copied().find(|&item| Some(item) == at_place || has_id(item));
             if let Some(item) = preferred.or_else(|| same.last().copied()) {
                 return Some(item);

@@ -1,15 +1,12 @@
 //! `OpenAI` Responses: items by output index, deltas appended, snapshots compared (W3).
 
 use super::members::{Found, Object, Reader};
-use super::response_items::{
-    CODE, CUSTOM, FUNCTION, Listed, MCP, MESSAGE, OUTPUT_TEXT, PATCH, REASONING, REASONING_TEXT, REFUSAL, SUMMARY_TEXT,
-    Unlisted, call_kind, part_form,
-};
+use super::response_items::{CODE, CUSTOM, FUNCTION, Listed, MCP, MESSAGE, PATCH, REASONING, Unlisted, call_kind};
+use super::response_parts::{OUTPUT_TEXT, REASONING_TEXT, REFUSAL, SUMMARY_TEXT};
 use super::type_of;
-use crate::chunk::{About, Arguments, Ident, ItemForm, Op, PartForm, Span, TextKind};
+use crate::chunk::{About, Arguments, Ident, ItemForm, Op, PartForm, Says, Span};
 use crate::completion::Extra;
 use crate::error::Error;
-use crate::fold::parts::At;
 use crate::json::Value;
 use crate::json::text::compact;
 use crate::quirk::QuirkKind;
@@ -23,22 +20,11 @@ const KNOWN_IN_CALL: [&str; 7] = ["type", "id", "call_id", "name", "arguments", 
 #[derive(Clone, Copy, Debug)]
 enum Streamed {
     /// A part, and the member with its place.
-    Part(&'static ItemForm, &'static PartForm, &'static str),
+    Part(&'static ItemForm<'static>, &'static PartForm, &'static str),
     /// The arguments of a call, and their member in what is said to be done.
-    Call(&'static ItemForm, &'static str),
+    Call(&'static ItemForm<'static>, &'static str),
     /// A text that is an item's alone: the path of its member, and its member in what is said to be done.
-    Own(&'static ItemForm, &'static str, &'static str),
-}
-
-/// Where something is said of a call as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Said {
-    /// In its item, when that begins.
-    Begun,
-    /// In its item, when that is done.
-    Done,
-    /// In an event that its arguments are done.
-    InPassing,
+    Own(&'static ItemForm<'static>, &'static str, &'static str),
 }
 
 fn streamed(subject: &str) -> Option<Streamed> {
@@ -68,8 +54,8 @@ pub(crate) fn read(reader: &mut Reader<'_, '_>, name: &[u8]) -> Result<(), Error
     let (subject, verb) = kind.rsplit_once('.').unwrap_or((&kind, ""));
     reader.ops.push(Op::Choice(0));
     match (subject, verb) {
-        ("response.output_item", "added") => reader.item(false)?,
-        ("response.output_item", "done") => reader.item(true)?,
+        ("response.output_item", "added") => reader.item(Says::Begun)?,
+        ("response.output_item", "done") => reader.item(Says::Done)?,
         ("response.content_part", "done") => reader.part_event("content_index")?,
         ("response.reasoning_summary_part", "done") => reader.part_event("summary_index")?,
         ("response.output_text.annotation", "added") => reader.annotation()?,
@@ -89,28 +75,28 @@ pub(crate) fn read(reader: &mut Reader<'_, '_>, name: &[u8]) -> Result<(), Error
 
 impl<'a> Reader<'_, 'a> {
     /// The id of an item.
-    fn item_id(&mut self, parent: Object<'a>, name: &'static str) -> Option<String> {
+    pub(super) fn item_id(&mut self, parent: Object<'a>, name: &'static str) -> Option<String> {
         let id = self.string_in(parent, name)?;
         Some(self.text(id).into_owned())
     }
 
     /// The item of an event, begun where none is known.
-    fn locate(&mut self, kind: &str, id: Option<&str>) -> Result<usize, Error> {
+    pub(super) fn locate(&mut self, kind: &str, id: Option<&str>, says: Says) -> Result<usize, Error> {
         let index = self.index_in(self.chunk, "output_index");
-        self.fold.locate(index, id, kind, call_kind(kind))
+        self.fold.locate(index, id, &ItemForm { kind, call: call_kind(kind) }, says)
     }
 
     // Items.
 
-    fn item(&mut self, done: bool) -> Result<(), Error> {
+    fn item(&mut self, says: Says) -> Result<(), Error> {
         self.fold_now()?;
         let Some(entry) = self.object_in(self.chunk, "item") else { return Ok(()) };
         let kind = self.kind_of(entry);
         let id = self.item_id(entry, "id");
-        let item = self.locate(&kind, id.as_deref())?;
-        self.snapshot(entry, item, done)?;
+        let item = self.locate(&kind, id.as_deref(), says)?;
+        self.snapshot(entry, item, says)?;
         let is_open = self.fold.blocks().get(item).is_some_and(|block| !block.is_closed);
-        if done && is_open {
+        if says == Says::Done && is_open {
             let call = self.fold.close_block(item);
             self.fold.end_texts(item)?;
             return call.map_or(Ok(()), |call| self.fold.close_call(call));
@@ -123,7 +109,7 @@ impl<'a> Reader<'_, 'a> {
     }
 
     /// What an item is said to be as a whole.
-    fn snapshot(&mut self, entry: Object<'a>, item: usize, done: bool) -> Result<(), Error> {
+    fn snapshot(&mut self, entry: Object<'a>, item: usize, says: Says) -> Result<(), Error> {
         let kind = match entry.string(entry.member("type")) {
             Found::Given(kind) => entry.text(kind, &mut 0),
             _ => "".into(),
@@ -131,7 +117,7 @@ impl<'a> Reader<'_, 'a> {
         let Some(block) = self.fold.block_mut(item) else { return Ok(()) };
         if let Some(call) = block.call {
             let member = if *block.kind == *CUSTOM.kind { "input" } else { "arguments" };
-            return self.call_snapshot(entry, call, member, if done { Said::Done } else { Said::Begun });
+            return self.call_snapshot(entry, call, member, says);
         }
         if call_kind(&kind).is_some() {
             self.wrong_type("item.type");
@@ -140,11 +126,10 @@ impl<'a> Reader<'_, 'a> {
         if !kind.is_empty() {
             block.kind = (&*kind).into();
         }
-        if done {
-            self.parts_snapshot(entry, item, "summary")?;
-            self.parts_snapshot(entry, item, "content")?;
+        if says == Says::Done {
+            self.item_snapshot(entry, item)?;
         }
-        self.keep_item(entry, item, done)
+        self.keep_item(entry, item, says == Says::Done)
     }
 
     fn keep_item(&mut self, entry: Object<'a>, item: usize, done: bool) -> Result<(), Error> {
@@ -160,84 +145,43 @@ impl<'a> Reader<'_, 'a> {
 
     /// Identity and whole arguments of a call; the identity of one that has ended stays (I11). Members that are not
     /// known are kept where the entry is an item.
-    fn call_snapshot(&mut self, entry: Object<'a>, call: usize, member: &'static str, said: Said) -> Result<(), Error> {
-        let has_ended = self.fold.has_ended(call);
-        let (id, name) = self.identity(entry, call, has_ended);
+    fn call_snapshot(&mut self, entry: Object<'a>, call: usize, member: &'static str, says: Says) -> Result<(), Error> {
         let arguments = entry.arguments(entry.member(member));
-        if !has_ended {
-            if matches!(arguments, Arguments::Source(_)) {
+        if !self.fold.has_ended(call) {
+            self.identify(entry, call)?;
+            if matches!(arguments, Some(Arguments::Source(_))) {
                 self.fold.quirk(QuirkKind::ArgumentsType, Some(call), || member.to_owned());
             }
-            self.fold.identify(call, id.as_deref(), name.as_deref())?;
-            if said != Said::InPassing {
+            if says != Says::Other {
                 self.keep_unknown(entry, call, &KNOWN_IN_CALL)?;
             }
             self.fold.show_call(call);
         }
         let value = match arguments {
-            Arguments::Absent => return Ok(()),
-            Arguments::Source(span) => compact(self.chunk.view().raw(span)),
-            Arguments::Text(span) => self.text_of_call(span, call),
+            Some(Arguments::Source(span)) => compact(self.chunk.view().raw(span)),
+            Some(Arguments::Text(span)) => {
+                let mut lone = 0;
+                let text = self.chunk.text(span, &mut lone);
+                self.report_lone_of(Some(call), lone);
+                text.into_owned()
+            }
+            Some(Arguments::Absent) | None => return Ok(()),
         };
-        self.fold.take_whole(call, &value, said != Said::Begun)
+        self.fold.take_whole(call, &value, says != Says::Begun)
     }
 
-    fn text_of_call(&mut self, span: Span, call: usize) -> String {
-        let mut lone = 0;
-        let text = self.chunk.text(span, &mut lone).into_owned();
-        let place = crate::quirk::Place { call: Some(call), ..self.fold.place() };
-        crate::fold::report_lone(&mut self.fold.quirks, lone, place);
-        text
-    }
-
-    /// The id and name that come; of a call that has ended nothing is reported.
-    fn identity(&mut self, entry: Object<'a>, call: usize, has_ended: bool) -> (Option<String>, Option<String>) {
-        let mut accepted = ["call_id", "name"].map(|member| {
-            let ident = entry.ident(entry.member(member));
-            if !has_ended {
-                self.report_ident(ident, call, member);
-            }
-            self.accepted(ident).map(std::borrow::Cow::into_owned)
-        });
-        (accepted.first_mut().and_then(Option::take), accepted.last_mut().and_then(Option::take))
-    }
-
-    /// The parts that an item lists.
-    fn parts_snapshot(&mut self, entry: Object<'a>, item: usize, list: &'static str) -> Result<(), Error> {
-        let mut listed = Vec::new();
-        for (place, part) in self.objects_in(entry, list) {
-            let kind = match part.string(part.member("type")) {
-                Found::Given(kind) => part.text(kind, &mut 0),
-                _ => continue,
-            };
-            if let Some(form) = part_form(&kind).filter(|form| form.list == list) {
-                listed.push((part, (form, i64::try_from(place).unwrap_or(i64::MAX))));
-            }
-        }
-        let keys: Vec<(&'static PartForm, i64)> = listed.iter().map(|(_, key)| *key).collect();
-        let parts = self.fold.block_mut(item).map(|block| block.match_parts(&keys)).unwrap_or_default();
-        for ((entry, (form, _)), part) in listed.into_iter().zip(parts) {
-            self.part_snapshot(entry, (item, part), form)?;
-        }
-        Ok(())
-    }
-
-    fn part_snapshot(&mut self, entry: Object<'a>, at: At, form: &PartForm) -> Result<(), Error> {
-        if let Some(text) = self.string_in(entry, form.member) {
-            let (raw, flags) = self.chunk.view().text(text);
-            self.fold.part_done(at, raw, flags)?;
-        }
-        let annotations: Vec<u32> = self.list_in(entry, "annotations").collect();
-        let is_open = self.fold.part_mut(at).is_some_and(|part| !part.is_annotated);
-        if annotations.is_empty() || !is_open {
-            return Ok(());
-        }
-        let annotations = annotations.into_iter().map(|annotation| self.kept(entry, annotation, true)).collect();
-        self.fold.annotate(at, "annotations", annotations)
+    /// The id and the name that come for a call.
+    fn identify(&mut self, entry: Object<'a>, call: usize) -> Result<(), Error> {
+        let (id, name) = (entry.ident(entry.member("call_id")), entry.ident(entry.member("name")));
+        let ((accepted_id, lone_in_id), (accepted_name, lone_in_name)) = (self.accepted(id), self.accepted(name));
+        self.report_ident(id, lone_in_id, call, "call_id");
+        self.report_ident(name, lone_in_name, call, "name");
+        self.fold.identify(call, accepted_id.as_deref(), accepted_name.as_deref())
     }
 
     // Texts.
 
+    /// A fragment; one that says nothing is not looked at further.
     fn delta(&mut self, streamed: Streamed) -> Result<(), Error> {
         let (form, place_name) = match streamed {
             Streamed::Part(form, _, place) => (form, place),
@@ -254,6 +198,39 @@ impl<'a> Reader<'_, 'a> {
                 _ => self.ignored.push(value),
             }
         }
+        match streamed {
+            Streamed::Part(_, part, name) => {
+                let Some(text) = self.text_op(delta) else { return Ok(()) };
+                self.item_op(index, id, form);
+                let place = self.index_op(place, name, About::Block);
+                self.ops.push(Op::Part(part, place, text));
+            }
+            Streamed::Call(..) => {
+                let Some(arguments) = self.chunk.arguments(delta) else { return Ok(()) };
+                self.item_op(index, id, form);
+                self.ops.push(Op::Input(arguments));
+            }
+            Streamed::Own(_, path, _) => {
+                let Some(text) = self.text_op(delta) else { return Ok(()) };
+                self.item_op(index, id, form);
+                self.fold_now()?;
+                return self.fold.block().map_or(Ok(()), |item| self.own_text(item, path, text));
+            }
+        }
+        Ok(())
+    }
+
+    /// A string that says something, for an operation.
+    fn text_op(&mut self, value: Option<u32>) -> Option<Span> {
+        match self.chunk.string(value) {
+            Found::Given(text) => return Some(text),
+            Found::Wrong => self.ops.push(Op::Quirk(QuirkKind::WrongType, "delta", About::Choice)),
+            Found::Nothing => {}
+        }
+        None
+    }
+
+    fn item_op(&mut self, index: Option<u32>, id: Option<u32>, form: &'static ItemForm<'static>) {
         let id = match self.chunk.string(id) {
             Found::Given(id) => Ident::Given(id),
             Found::Nothing => Ident::Absent,
@@ -262,103 +239,51 @@ impl<'a> Reader<'_, 'a> {
                 Ident::Absent
             }
         };
-        let index = self.index_op(index, "output_index");
+        let index = self.index_op(index, "output_index", About::Choice);
         self.ops.push(Op::Item(index, id, form));
-        match streamed {
-            Streamed::Part(_, part, name) => self.part_delta(part, place, name, delta),
-            Streamed::Call(..) => match self.chunk.arguments(delta) {
-                Arguments::Absent => {}
-                arguments => self.ops.push(Op::Input(arguments)),
-            },
-            Streamed::Own(_, path, _) => {
-                self.fold_now()?;
-                let text = self.given(self.chunk.string(delta), "delta");
-                return self.own_text(path, text, false);
-            }
-        }
-        Ok(())
     }
 
-    fn part_delta(&mut self, form: &'static PartForm, place: Option<u32>, name: &'static str, delta: Option<u32>) {
-        let place = self.index_op(place, name);
-        let text = self.chunk.string(delta);
-        self.ops.push(Op::Part(form, place, if let Found::Given(text) = text { Some(text) } else { None }));
-        if matches!(text, Found::Wrong) {
-            self.ops.push(Op::Quirk(QuirkKind::WrongType, "delta", About::Block));
-        }
-    }
-
-    /// A fragment of a text that is an item's alone, or what it was said to be as a whole: that takes its place.
-    fn own_text(&mut self, path: &'static str, text: Option<Span>, done: bool) -> Result<(), Error> {
-        let (Some(item), Some(text)) = (self.fold.block(), text) else { return Ok(()) };
-        if done {
-            self.fold.drop_own(item, path);
-        }
+    /// A fragment of a text that is an item's alone.
+    fn own_text(&mut self, item: usize, path: &'static str, text: Span) -> Result<(), Error> {
         let (raw, flags) = self.chunk.view().text(text);
         self.fold.own_text(item, path, raw, flags)
     }
 
+    /// What a text or the arguments of a call are as a whole; a text that says nothing is not looked at further.
     fn done(&mut self, streamed: Streamed) -> Result<(), Error> {
         self.fold_now()?;
-        let id = self.item_id(self.chunk, "item_id");
-        let (Streamed::Part(form, ..) | Streamed::Call(form, _) | Streamed::Own(form, ..)) = streamed;
-        let item = self.locate(form.kind, id.as_deref())?;
-        let place = match streamed {
-            Streamed::Part(_, _, place) => self.index_in(self.chunk, place).unwrap_or(0),
-            _ => 0,
-        };
-        if !self.fold.is_of(item, form, true) {
-            self.wrong_type("output_index");
-            return Ok(());
-        }
         match streamed {
-            Streamed::Part(_, part, _) => {
-                let Some(at) = self.fold.block_mut(item).map(|block| block.part(part, place)) else { return Ok(()) };
+            Streamed::Part(form, part, place) => {
                 let Some(text) = self.string_in(self.chunk, part.member) else { return Ok(()) };
+                let Some(item) = self.item_done(form)? else { return Ok(()) };
+                let place = self.index_in(self.chunk, place).unwrap_or(0);
+                let Some(at) = self.fold.block_mut(item).map(|block| block.part(part, place)) else { return Ok(()) };
                 let (raw, flags) = self.chunk.view().text(text);
                 self.fold.part_done((item, at), raw, flags)
             }
-            Streamed::Call(_, member) => {
-                let call = self.fold.blocks().get(item).and_then(|block| block.call);
-                call.map_or(Ok(()), |call| self.call_snapshot(self.chunk, call, member, Said::InPassing))
+            Streamed::Call(form, member) => {
+                let item = self.item_done(form)?;
+                let call = item.and_then(|item| self.fold.blocks().get(item)?.call);
+                call.map_or(Ok(()), |call| self.call_snapshot(self.chunk, call, member, Says::Other))
             }
-            Streamed::Own(_, path, member) => {
-                let text = self.string_in(self.chunk, member);
-                self.fold.set_block(item);
-                self.own_text(path, text, true)
+            Streamed::Own(form, path, member) => {
+                let Some(text) = self.string_in(self.chunk, member) else { return Ok(()) };
+                let Some(item) = self.item_done(form)? else { return Ok(()) };
+                self.fold.drop_own(item, path);
+                self.own_text(item, path, text)
             }
         }
     }
 
-    fn part_event(&mut self, place_name: &'static str) -> Result<(), Error> {
-        self.fold_now()?;
-        let Some(part) = self.object_in(self.chunk, "part") else { return Ok(()) };
-        let kind = match part.string(part.member("type")) {
-            Found::Given(kind) => part.text(kind, &mut 0),
-            _ => return Ok(()),
-        };
-        let Some(form) = part_form(&kind) else { return Ok(()) };
-        let item_form = if form.text == TextKind::Reasoning { &REASONING } else { &MESSAGE };
+    /// The item of an event that says what its text or arguments are as a whole; None where it is another one.
+    fn item_done(&mut self, form: &ItemForm<'_>) -> Result<Option<usize>, Error> {
         let id = self.item_id(self.chunk, "item_id");
-        let item = self.locate(item_form.kind, id.as_deref())?;
-        let place = self.index_in(self.chunk, place_name).unwrap_or(0);
-        match self.fold.block_mut(item).filter(|block| block.call.is_none()).map(|block| block.part(form, place)) {
-            Some(at) => self.part_snapshot(part, (item, at), form),
-            None => Ok(()),
+        let item = self.locate(form.kind, id.as_deref(), Says::Other)?;
+        if self.fold.is_of(item, form, true) {
+            return Ok(Some(item));
         }
-    }
-
-    fn annotation(&mut self) -> Result<(), Error> {
-        self.fold_now()?;
-        let annotation = self.object_in(self.chunk, "annotation");
-        let id = self.item_id(self.chunk, "item_id");
-        let item = self.locate(MESSAGE.kind, id.as_deref())?;
-        let place = self.index_in(self.chunk, "content_index").unwrap_or(0);
-        let Some(annotation) = annotation else { return Ok(()) };
-        let part = self.fold.block_mut(item).filter(|block| block.call.is_none());
-        let Some(part) = part.map(|block| block.part(&OUTPUT_TEXT, place)) else { return Ok(()) };
-        let annotation = self.kept(annotation, annotation.index, true);
-        self.fold.annotate((item, part), "annotations", vec![annotation])
+        self.wrong_type("output_index");
+        Ok(None)
     }
 
     // The response itself.
@@ -377,10 +302,9 @@ impl<'a> Reader<'_, 'a> {
         if is_terminal {
             self.terminal(response, kind)?;
         }
-        if let Some(usage) = response.and_then(|response| self.object_in(response, "usage")) {
-            if let (Some(node), false) = (usage.tape.node(usage.index), usage.is_empty()) {
-                self.apply(Op::Usage(Span::source(node), false))?;
-            }
+        let usage = response.and_then(|response| self.object_in(response, "usage")).filter(|usage| !usage.is_empty());
+        if let Some(node) = usage.and_then(|usage| usage.tape.node(usage.index)) {
+            self.apply(Op::Usage(Span::source(node), false))?;
         }
         self.fold.done |= is_terminal;
         Ok(())
@@ -406,19 +330,17 @@ impl<'a> Reader<'_, 'a> {
             for (place, entry) in self.objects_in(response, "output") {
                 let item = self.listed(entry, place, &mut unlisted)?;
                 unlisted.take(item);
-                self.snapshot(entry, item, true)?;
+                self.snapshot(entry, item, Says::Done)?;
             }
         }
         let details = response.and_then(|response| self.object_in(response, "incomplete_details"));
         let reason = details.and_then(|details| self.string_in(details, "reason"));
         let status = response.and_then(|response| self.string_in(response, "status"));
-        match reason.or(status) {
-            Some(reason) => self.apply(Op::Finish(reason)),
-            None => {
-                self.fold.finish_with(kind.strip_prefix(PREFIX).unwrap_or(kind));
-                Ok(())
-            }
+        if let Some(reason) = reason.or(status) {
+            return self.apply(Op::Finish(reason));
         }
+        self.fold.finish_with(kind.strip_prefix(PREFIX).unwrap_or(kind));
+        Ok(())
     }
 
     /// The item that the terminal event lists at a place; one that is not known begins.
@@ -431,13 +353,11 @@ impl<'a> Reader<'_, 'a> {
         };
         let place = i64::try_from(place).unwrap_or(i64::MAX);
         let listed = Listed { place, kind: &kind, call_id: call_id.as_deref(), id: id.as_deref() };
-        match unlisted.find(self.fold, listed) {
-            Some(item) => Ok(item),
-            None => {
-                let index = Some(place).filter(|&place| self.fold.item_at(place).is_none());
-                self.fold.begin_item(index, id.as_deref(), &kind, call_kind(&kind))
-            }
+        if let Some(item) = unlisted.find(self.fold, listed) {
+            return Ok(item);
         }
+        let index = Some(place).filter(|&place| self.fold.item_at(place).is_none());
+        self.fold.begin_item(index, id.as_deref(), &ItemForm { kind: &kind, call: call_kind(&kind) })
     }
 
     /// The error that an event is or brings (E6); a failed response holds its own.

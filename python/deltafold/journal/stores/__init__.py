@@ -1,0 +1,1 @@
+"""Where sessions lie: directories under a root, or a PostgreSQL database."""

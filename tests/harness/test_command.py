@@ -1,0 +1,264 @@
+"""The command: exit codes, words, JSON lines, and nothing that a session says reaches the terminal raw."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from deltafold.cli import main
+from tests.harness import samples
+from tests.harness.samples import Log
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SAMPLES = samples.FOLDER
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(["harness", *words])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def lines(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("healthy-raw", 0),
+        ("crash-after-tool-call", 0),
+        ("torn-tail-mid-turn", 1),
+        ("zstd-torn-checksum", 1),
+        ("lone-surrogate", 2),
+        ("poison-empty-identity-zstd", 2),
+        ("seq-gap-committed", 2),
+    ],
+)
+def test_check_exit_codes(name: str, code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    found, out, _ = run(capsys, "check", str(samples.root(name)))
+    assert found == code
+    assert ("opens: " in out) or ("refused: " in out)
+    assert re.search(r"\d clean, \d torn tail, \d damaged, \d unreadable", out)
+
+
+def test_check_names_the_place_of_a_fault(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "check", str(samples.root("poison-empty-identity-zstd")))
+    assert "result-id-empty: message must have tool source (seq 17, line 17, byte 3072, frame 113)" in out
+
+
+def test_nothing_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("check", "show", "export", "repair", "restore"):
+        code, _, err = run(capsys, command, str(tmp_path / "nothing"))
+        assert code == 3
+        assert "no session at" in err
+
+
+def test_check_of_a_root_shows_what_is_at_fault_and_counts_the_rest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = Log()
+    log.whole_turn(1)
+    log.write(tmp_path)
+    Log(header={**samples.HEADER, "id": "t"}, lines=[b"null"]).write(tmp_path, session="t")
+    code, out, err = run(capsys, "check", "--progress", str(tmp_path))
+    assert code == 2
+    assert out.count("session.jsonl") == 1
+    assert out.endswith("1 clean, 0 torn tail, 1 damaged, 0 unreadable\n")
+    assert "2/2 sessions" in err
+
+
+EVIL = "\x1b[2J\x07\x9b31m\u202e\u2028\r\nid"
+
+
+def evil_log() -> Log:
+    log = Log()
+    log.turn(1)
+    log.step(1, 1)
+    log.user(EVIL)
+    log.assistant(1, 1, [{"type": "tool-call", "id": EVIL, "name": EVIL, "arguments": EVIL}])
+    log.call(1, 1, EVIL, "", EVIL)
+    log.add(EVIL, {"x": EVIL}, ignorable=True)
+    log.end(1, 1)
+    log.lines.append(b'{"type":"\x1b[31m')
+    return log
+
+
+@pytest.mark.parametrize("command", ["check", "show", "export", "repair"])
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_control_characters_are_shown_and_not_obeyed(
+    command: str, form: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = evil_log().write(tmp_path)
+    _, out, err = run(capsys, command, *form, str(path))
+    assert out
+    for text in (out, err):
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\u2028]", text)
+    if form:
+        assert out.isascii()
+        lines(out)
+
+
+def test_show(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "show", str(samples.root("healthy-zstd")))
+    assert code == 0
+    assert "user/message" in out
+    assert "Weather in Paris?" in out
+    assert "'get_weather'" in out
+    code, out, _ = run(capsys, "show", "--json", str(samples.root("poison-empty-identity-raw")))
+    assert code == 2
+    entry = lines(out)[0]
+    assert [item["type"] for item in entry["outline"]][:3] == ["turn/start", "step/start", "user/message"]
+
+
+def test_export_gives_every_record_and_the_bytes_of_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "export", str(samples.root("unparsable-committed")))
+    assert code == 2
+    entries = lines(out)
+    assert entries[0]["header"]["id"] == "session-healthy"
+    events = [entry["event"] for entry in entries if "event" in entry]
+    assert events == samples.events(samples.data("unparsable-committed"))
+    broken = next(entry for entry in entries if "base64" in entry)
+    assert broken["line"] == 24
+    assert [fault["kind"] for fault in broken["faults"]] == ["line-unparsable"]
+
+
+def test_export_of_a_file_that_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = Log()
+    log.whole_turn(1)
+    path = log.write(tmp_path)
+    for command in ("export", "show", "repair", "check"):
+        code, out, _ = run(capsys, command, "--max-bytes", "100", "--json", str(path))
+        assert code == 3
+        assert lines(out)[0]["faults"][0]["kind"] == "file-too-large"
+
+
+def test_repair_is_dry_by_default(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = samples.copy("poison-empty-identity-raw", tmp_path / "root")
+    before = sorted(tmp_path.rglob("*"))
+    code, out, _ = run(capsys, "repair", str(tmp_path / "root"))
+    assert code == 1
+    assert path.read_bytes() == samples.data("poison-empty-identity-raw")
+    assert sorted(tmp_path.rglob("*")) == before
+    assert "then opens: 41 events, last turn/end" in out
+    assert re.search(r'^  - 16: .*"callId":"","name":""', out, re.MULTILINE)
+    assert re.search(r'^  \+ 16: .*"callId":"call_00_x","name":"get_weather"', out, re.MULTILINE)
+
+
+def test_repair_apply_check_restore(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = samples.copy("poison-parallel-empty-raw", tmp_path / "root")
+    code, out, _ = run(capsys, "repair", "--apply", "--json", str(tmp_path / "root"))
+    assert code == 0
+    shown = lines(out)[0]
+    assert shown["status"] == "repairable"
+    assert shown["done"]["action"] == "repaired"
+    assert len(shown["diff"]) == 9
+    assert run(capsys, "check", str(path))[0] == 0
+    code, out, _ = run(capsys, "restore", "--json", str(path))
+    assert code == 0
+    assert lines(out)[0]["done"]["action"] == "restored"
+    assert path.read_bytes() == samples.data("poison-parallel-empty-raw")
+    code, out, _ = run(capsys, "restore", str(path))
+    assert code == 2
+    assert "not what any repair left" in out
+
+
+def test_repair_of_a_root_with_apply_leaves_the_healthy_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    healthy = Log()
+    healthy.whole_turn(1)
+    good = healthy.write(tmp_path)
+    broken = Log(header={**samples.HEADER, "id": "t"}, lines=[*healthy.lines, b"null"]).write(
+        tmp_path, session="t"
+    )
+    state = good.stat()
+    assert run(capsys, "repair", "--apply", str(tmp_path))[0] == 0
+    assert good.stat() == state
+    assert broken.read_bytes().count(b"null") == 0
+    code, out, _ = run(capsys, "restore", str(tmp_path))
+    assert code == 0
+    assert "no-backup" in out
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "words"),
+    [
+        ("healthy-raw", 0, "healthy"),
+        ("turn-numbers-nonsense", 0, "left-alone"),
+        ("unknown-event-type", 2, "nothing is touched"),
+        ("header-garbage", 2, "give --cwd"),
+        ("header-id-mismatch", 2, "not-repairable"),
+    ],
+)
+def test_repair_exit_codes(name: str, code: int, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found, out, _ = run(capsys, "repair", str(samples.root(name)))
+    assert found == code
+    assert words in out
+
+
+def test_the_report_holds_nothing_that_a_session_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secrets = [
+        "home",
+        "demo",
+        "session-",
+        "Paris",
+        "weather",
+        "get_weather",
+        "call_00_x",
+        "deepseek-v4",
+        "Checking",
+        str(tmp_path),
+    ]
+    for command, name in [("check", name) for name in samples.CASES] + [
+        ("repair", name) for name in samples.CASES
+    ]:
+        report = tmp_path / "report.json"
+        run(capsys, command, "--report", str(report), str(samples.root(name)))
+        text = report.read_text()
+        for secret in secrets:
+            assert secret not in text.replace("session log", "").replace("session-title", ""), (name, secret)
+        assert json.loads(text)["sessions"]
+
+
+def test_the_report_says_what_is_needed_to_help(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = tmp_path / "report.json"
+    run(capsys, "repair", "--report", str(report), str(samples.root("tool-result-mismatched-ids")))
+    shown = json.loads(report.read_text())["sessions"][0]
+    assert shown["before"] == {
+        "error": "SessionPersistenceCorruptionError",
+        "message": 'stored session "…" failed validation: Error: session event at seq 25'
+        " message has mismatched tool call ids",
+    }
+    assert [fault["kind"] for fault in shown["faults"]] == ["id-disagrees", "result-mismatch"]
+    assert shown["changes"] == [
+        {
+            "kind": "result-id-empty",
+            "origin": "recovered",
+            "seq": 25,
+            "line": 22,
+            "member": "data.message.content.0.toolCallId",
+        }
+    ]
+
+
+def test_fork_and_checkpoint_from_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = Log()
+    log.whole_turn(1)
+    log.seq = 3
+    log.assistant(1, 1, [{"type": "text", "text": "another"}])
+    path = log.write(tmp_path)
+    code, out, _ = run(capsys, "repair", str(path))
+    assert code == 2
+    assert "choice: --fork first" in out
+    assert run(capsys, "repair", "--fork", "first", str(path))[0] == 1
+    assert run(capsys, "repair", "--checkpoint", str(path))[0] == 1

@@ -1,0 +1,212 @@
+"""The published packages themselves: they open what was repaired, and answer as the model does.
+
+Needs npm and the packages `@deepseek-ai/dsh-*` 0.1.0-rc.8 from the npm registry, and a Node with zstd (22.15
+or later; an older one is replaced by the package `node`). They are put into the folder that
+DELTAFOLD_HARNESS_NPM names, else into a temporary one. Where that cannot be had, everything here skips and
+says why.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from deltafold.harness.document import open_document
+from deltafold.harness.js import JsError
+from deltafold.harness.layout import index_root
+from deltafold.harness.limits import DEFAULT_LIMITS
+from deltafold.harness.model import errors, listing, reader
+from deltafold.harness.repair.draft import Options
+from deltafold.harness.repair.plan import make_plan
+from tests.harness import mutate, samples
+from tests.harness.samples import place_of
+from tests.support import FIXED_SEED, RANDOM_SEED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deltafold.harness.document import Document
+    from deltafold.harness.layout import Place
+
+VERSION = "0.1.0-rc.8"
+PACKAGES = [
+    f"@deepseek-ai/dsh-{name}@{VERSION}"
+    for name in ("session", "session-persistence", "session-persistence-jsonl")
+]
+NODE = "node@22"
+HAS_ZSTD = "import('node:zlib').then(zlib => process.exit(zlib.zstdCompressSync ? 0 : 1))"
+Request = dict[str, Any]
+
+
+def _quiet(*words: str, folder: Path, timeout: int) -> subprocess.CompletedProcess[str] | None:
+    try:
+        return subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=timeout, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+
+
+def _usable(node: str, folder: Path) -> bool:
+    done = _quiet(node, "-e", HAS_ZSTD, folder=folder, timeout=30)
+    return done is not None and done.returncode == 0
+
+
+def _install(folder: Path, *packages: str, scripts: bool = False) -> str | None:
+    """Install packages into a folder; the reason where that cannot be done."""
+    npm = shutil.which("npm")
+    if npm is None:
+        return "npm is not here"
+    options = ["--no-audit", "--no-fund", "--no-save", *([] if scripts else ["--ignore-scripts"])]
+    done = _quiet(npm, "install", *options, *packages, folder=folder, timeout=300)
+    if done is None or done.returncode:
+        return f"npm cannot install {packages[0]}: {(done.stderr if done else 'no answer').strip()[:200]}"
+    return None
+
+
+def _prepare(folder: Path) -> tuple[str, str | None]:
+    """Return a Node that can run the loader, and the reason where there is none."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / "package.json").exists():
+        (folder / "package.json").write_text('{"private":true,"type":"module"}\n')
+    wanted = folder / "node_modules" / "@deepseek-ai" / "dsh-session-persistence-jsonl" / "package.json"
+    if not wanted.is_file():
+        reason = _install(folder, *PACKAGES)
+        if reason is not None:
+            return "", reason
+    for node in (shutil.which("node"), str(folder / "node_modules" / "node" / "bin" / "node")):
+        if node is not None and _usable(node, folder):
+            return node, None
+    reason = _install(folder, *PACKAGES, NODE, scripts=True)
+    node = str(folder / "node_modules" / "node" / "bin" / "node")
+    return node, reason or (None if _usable(node, folder) else "no Node with zstd can be had")
+
+
+@pytest.fixture(scope="session")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Callable[[list[Request]], list[Any]]:
+    """What the published packages answer to a list of requests."""
+    given = os.environ.get("DELTAFOLD_HARNESS_NPM")
+    folder = Path(given) if given else tmp_path_factory.mktemp("npm")
+    node, reason = _prepare(folder)
+    if reason is not None:
+        pytest.skip(reason)
+    script = folder / "loader.mjs"
+    script.write_text((Path(__file__).parent / "loader.mjs").read_text())
+
+    def ask(requests: list[Request]) -> list[Any]:
+        body = "".join(json.dumps(request) + "\n" for request in requests)
+        done = subprocess.run(
+            [node, str(script)], cwd=folder, input=body, capture_output=True, text=True, check=True
+        )
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    return ask
+
+
+def opened(place: Place) -> Document:
+    return open_document(Path(place.path).read_bytes(), place.compression, DEFAULT_LIMITS)
+
+
+def model(request: Request) -> dict[str, Any]:
+    """What the model answers to a request."""
+    index = index_root(request["root"])
+    rules = listing.RootRules(index)
+    found: dict[str, Any] = {"list": listing.list_answer(index, request["compression"], opened)}
+    place = next(
+        place
+        for place in index.places
+        if (place.session, place.compression) == (request["sid"], request["compression"])
+    )
+    around = rules.fault(request["compression"]) or rules.duplicate(place)
+    if around is not None:
+        return {**found, "inspect": errors.answer(around), "readFrom0": errors.answer(around)}
+    document = opened(place)
+    found["inspect"] = reader.answer(document, place)
+    try:
+        found["readFrom0"] = {"ok": reader.read_from_start(document, place)}
+    except JsError as error:
+        found["readFrom0"] = errors.answer(error)
+    return found
+
+
+def request_for(path: Path, sid: str, compression: str, *ops: str) -> Request:
+    return {"root": str(path), "sid": sid, "compression": compression, "ops": list(ops)}
+
+
+def test_all_samples_are_answered_alike(real: Callable[[list[Request]], list[Any]], tmp_path: Path) -> None:
+    requests = []
+    for name, case in samples.CASES.items():
+        samples.copy(name, tmp_path / name)
+        requests.append(
+            request_for(tmp_path / name, case["sid"], case["compression"], "list", "inspect", "readFrom0")
+        )
+    answers = real(requests)
+    differing = [
+        (name, answer, model(request))
+        for name, request, answer in zip(samples.CASES, requests, answers, strict=True)
+        if answer != model(request)
+    ]
+    assert differing == []
+
+
+def test_every_repaired_sample_opens(real: Callable[[list[Request]], list[Any]], tmp_path: Path) -> None:
+    requests, plans = [], []
+    for name, case in samples.CASES.items():
+        path = samples.copy(name, tmp_path / name)
+        plan = make_plan(path.read_bytes(), place_of(str(path)), Options(cwd="/home/demo"), DEFAULT_LIMITS)
+        if plan.data is not None:
+            path.write_bytes(plan.data)
+            requests.append(
+                request_for(
+                    tmp_path / name, case["sid"], case["compression"], "list", "inspect", "load", "inspect"
+                )
+            )
+            plans.append((name, case["sid"], plan))
+    answers = real(requests)
+    assert len(plans) >= 79
+    for (name, sid, plan), answer in zip(plans, answers, strict=True):
+        assert answer["inspect"] == plan.after, name
+        assert answer["load"] == plan.after, name
+        assert answer["list"] == {"ok": [sid]}, name
+
+
+@pytest.mark.parametrize("seed", [FIXED_SEED, RANDOM_SEED])
+def test_mutated_sessions_are_answered_alike_and_open_when_repaired(
+    seed: int, real: Callable[[list[Request]], list[Any]], tmp_path: Path
+) -> None:
+    """Seeded damage: model and packages agree on each session, and what a plan repaired they open."""
+    chance = random.Random(seed)  # noqa: S311 (damage for a test)
+    plain = [
+        name for name, case in samples.CASES.items() if case["compression"] == "none" and "layout" not in name
+    ]
+    requests, repaired = [], []
+    for number in range(150):
+        name = chance.choice(plain)
+        lines = mutate.mutate_lines(chance, samples.data(name).split(b"\n")[:-1] or [b""])
+        compression = chance.choice(["none", "none", "zstd"])
+        data = mutate.encode(chance, lines) if compression == "zstd" else mutate.finish(chance, lines)
+        sid = samples.CASES[name]["sid"]
+        for kind in ("damaged", "mended"):
+            folder = tmp_path / kind / str(number) / "--home-demo--" / sid
+            folder.mkdir(parents=True)
+        file = "session.jsonl" + (".zstd" if compression == "zstd" else "")
+        damaged, mended = (tmp_path / kind / str(number) for kind in ("damaged", "mended"))
+        (damaged / "--home-demo--" / sid / file).write_bytes(data)
+        requests.append(request_for(damaged, sid, compression, "list", "inspect", "readFrom0"))
+        target = mended / "--home-demo--" / sid / file
+        options = Options(fork=chance.choice([None, "first", "last"]), cwd="/home/demo")
+        plan = make_plan(data, place_of(str(target)), options, DEFAULT_LIMITS)
+        if plan.data is not None:
+            target.write_bytes(plan.data)
+            repaired.append((plan, request_for(mended, sid, compression, "inspect")))
+    answers = real([*requests, *(request for _, request in repaired)])
+    for request, answer in zip(requests, answers, strict=False):
+        assert answer == model(request), (seed, request)
+    for (plan, request), answer in zip(repaired, answers[len(requests) :], strict=True):
+        assert answer["inspect"] == plan.after, (seed, request)
+    assert len(repaired) > 50
