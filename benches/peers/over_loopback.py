@@ -45,7 +45,11 @@ def address() -> str:
 
 @cache
 def f3dx_client() -> f3dx.OpenAI:
+<<<<<<< HEAD
     return f3dx.OpenAI(api_key="none", base_url=address(), http2=False)
+=======
+    return f3dx.OpenAI(api_key="none", base_url=http2_address())
+>>>>>>> adapters
 
 
 @cache

@@ -59,7 +59,7 @@ def under(path: str, key: str) -> str:
 
 
 def objects(values: list[Any], path: str, report: Report) -> Iterator[tuple[int, JsonObject]]:
-    """Give the objects of a list with their places; null elements are nothing (P6), others are reported in turn."""
+    """Give the objects of a list with their places; null is nothing (P6), others are reported in turn."""
     for place, value in enumerate(values):
         if is_object(value):
             yield place, value

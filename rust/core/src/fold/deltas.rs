@@ -106,6 +106,7 @@ impl Fold {
     #[inline]
     pub(crate) fn call_delta(&mut self, delta: &CallDelta, view: &View<'_>) -> Result<(), Error> {
         self.note_late();
+        self.call = None;
         let index = delta.index.read(view);
         if let (Some(index), Ident::Absent, Ident::Absent, Arguments::Text(span)) =
             (index, delta.id, delta.name, delta.arguments)
@@ -296,6 +297,9 @@ impl Fold {
         let call = self.open(None, false)?;
         if let Some(choice) = self.choices.get_mut(self.current) {
             choice.legacy = Some(call);
+            if let Some(call) = choice.calls.get_mut(call) {
+                call.kind = CallKind::LegacyFunction;
+            }
         }
         Ok(Some(call))
     }

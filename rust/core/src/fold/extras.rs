@@ -203,9 +203,9 @@ impl Fold {
 
     /// An unknown member of a tool-call entry (X2).
     pub(crate) fn call_extra(&mut self, name: &str, raw: &[u8]) -> Result<(), Error> {
-        let place = Place { call: self.call, ..self.place() };
-        let value = self.value_at(raw, place);
         let Some(call) = self.call else { return Ok(()) };
+        let place = Place { call: Some(call), ..self.place() };
+        let value = self.value_at(raw, place);
         let mut extra = self.call_mut(call).map(|call| std::mem::take(&mut call.extra)).unwrap_or_default();
         let result = self.merge(&mut extra, name, value, &[], true);
         if let Some(call) = self.call_mut(call) {
@@ -264,10 +264,10 @@ impl Fold {
         for (name, value) in members.into_iter().filter(|(_, value)| !matches!(value, Value::Null)) {
             result = result.and_then(|()| self.merge(&mut kept, &name, value, &[], true));
         }
-        if !kept.is_empty() {
-            if let Some(choice) = self.choices.get_mut(slot) {
-                choice.rest().logprobs = Some(Value::Object(kept));
-            }
+        if !kept.is_empty()
+            && let Some(choice) = self.choices.get_mut(slot)
+        {
+            choice.rest().logprobs = Some(Value::Object(kept));
         }
         result
     }
@@ -341,6 +341,7 @@ fn thinking<'a>(raw: &[u8], tape: &'a Tape, part: u32, texts: &mut Vec<&'a Node>
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that `Option::filter` calls")]
 fn is_string(node: &&Node) -> bool {
     node.kind == Kind::String
 }
