@@ -152,10 +152,10 @@ impl<'a> Reader<'_, 'a> {
                 self.fold.quirk(QuirkKind::ArgumentsType, Some(call), || member.to_owned());
             }
             self.identify(entry, call)?;
+            self.fold.show_call(call);
             if says != Says::Other {
                 self.keep_unknown(entry, call, &KNOWN_IN_CALL)?;
             }
-            self.fold.show_call(call);
         }
         let value = match arguments {
             Some(Arguments::Source(span)) => compact(self.chunk.view().raw(span)),
