@@ -202,12 +202,13 @@ impl Fold {
     }
 
     /// An unknown member of a tool-call entry (X2).
-    pub(crate) fn call_extra(&mut self, name: &str, raw: &[u8]) -> Result<(), Error> {
+    pub(crate) fn call_extra(&mut self, name: (&[u8], u8), raw: &[u8]) -> Result<(), Error> {
         let Some(call) = self.call else { return Ok(()) };
         let place = Place { call: Some(call), ..self.place() };
+        let name = self.name_at(name, place);
         let value = self.value_at(raw, place);
         let mut extra = self.call_mut(call).map(|call| std::mem::take(&mut call.extra)).unwrap_or_default();
-        let result = self.merge(&mut extra, name, value, &[], true);
+        let result = self.merge(&mut extra, &name, value, &[], true);
         if let Some(call) = self.call_mut(call) {
             call.extra = extra;
         }
@@ -215,12 +216,13 @@ impl Fold {
     }
 
     /// An unknown member of a delta (X2).
-    pub(crate) fn delta_extra(&mut self, name: &str, raw: &[u8]) -> Result<(), Error> {
+    pub(crate) fn delta_extra(&mut self, name: (&[u8], u8), raw: &[u8]) -> Result<(), Error> {
+        let name = self.name_at(name, self.place());
         let value = self.value(raw);
         let mut extra = self.extra_of_choice();
-        let result = match (name, value) {
+        let result = match (&*name, value) {
             ("audio", Value::Object(audio)) => self.audio(&mut extra, audio),
-            (_, value) => self.merge(&mut extra, name, value, &[], true),
+            (name, value) => self.merge(&mut extra, name, value, &[], true),
         };
         if let Some(choice) = self.choices.get_mut(self.current) {
             choice.rest().extra = extra;

@@ -117,8 +117,8 @@ impl Fold {
             }
             Op::Parts(span) => self.parts(view.raw(span)),
             Op::Details(span, is_reasoning) => self.details(view.raw(span), is_reasoning),
-            Op::CallExtra(name, span) => self.call_extra(&Self::decoded(view, name), view.raw(span)),
-            Op::DeltaExtra(name, span) => self.delta_extra(&Self::decoded(view, name), view.raw(span)),
+            Op::CallExtra(name, span) => self.call_extra(view.text(name), view.raw(span)),
+            Op::DeltaExtra(name, span) => self.delta_extra(view.text(name), view.raw(span)),
             Op::Logprobs(span) => self.logprobs(view.raw(span)),
             Op::Message(span) => self.message(view.raw(span)),
             Op::Error(span) => Err(Error::provider(view.raw(span), self.limits.depth)),
@@ -137,9 +137,12 @@ impl Fold {
         Ok(())
     }
 
-    fn decoded(view: &View<'_>, span: Span) -> String {
-        let (raw, flags) = view.text(span);
-        decode(raw, flags, &mut 0).into_owned()
+    /// The name of a member at that place.
+    pub(crate) fn name_at(&mut self, (raw, flags): (&[u8], u8), place: Place) -> String {
+        let mut lone = 0;
+        let name = decode(raw, flags, &mut lone).into_owned();
+        report_lone(&mut self.quirks, lone, place);
+        name
     }
 
     /// A JSON source text of a payload, which is valid by then, as a value of the current choice.

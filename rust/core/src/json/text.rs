@@ -14,11 +14,16 @@ pub(crate) struct Joiner {
 }
 
 impl Joiner {
-    /// Appends the fragment `raw`, what stands between the quotes of a valid JSON string, to `text`.
+    /// Appends the fragment `raw`, what stands between the quotes of a valid JSON string, to `text`. Without flags it is
+    /// plain text.
     #[inline]
     pub(crate) fn append(&mut self, raw: &[u8], flags: u8, text: &mut Vec<u8>) {
-        if flags == 0 && self.high == 0 {
-            text.extend_from_slice(raw);
+        if flags == 0 {
+            // No escapes are left in it, though there may be backslashes: it may have been decoded on the way.
+            if !raw.is_empty() {
+                self.flush(text);
+                text.extend_from_slice(raw);
+            }
         } else if flags & flag::INVALID == 0 {
             self.append_escaped(raw, text);
         } else {

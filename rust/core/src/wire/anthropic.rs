@@ -137,8 +137,8 @@ impl<'a> Reader<'_, 'a> {
             self.fold.quirk(QuirkKind::WrongType, Some(call), || "content_block.input".to_owned());
         }
         self.fold.identify(call, accepted_id.as_deref(), accepted_name.as_deref())?;
-        self.keep_unknown(start, call, &KNOWN_IN_CALL)?;
         self.fold.show_call(call);
+        self.keep_unknown(start, call, &KNOWN_IN_CALL)?;
         if let Found::Given(input) = input {
             self.take_input(input, call)?;
         }

@@ -148,14 +148,14 @@ impl<'a> Reader<'_, 'a> {
     fn call_snapshot(&mut self, entry: Object<'a>, call: usize, member: &'static str, says: Says) -> Result<(), Error> {
         let arguments = entry.arguments(entry.member(member));
         if !self.fold.has_ended(call) {
-            self.identify(entry, call)?;
             if matches!(arguments, Some(Arguments::Source(_))) {
                 self.fold.quirk(QuirkKind::ArgumentsType, Some(call), || member.to_owned());
             }
+            self.identify(entry, call)?;
+            self.fold.show_call(call);
             if says != Says::Other {
                 self.keep_unknown(entry, call, &KNOWN_IN_CALL)?;
             }
-            self.fold.show_call(call);
         }
         let value = match arguments {
             Some(Arguments::Source(span)) => compact(self.chunk.view().raw(span)),
