@@ -6,9 +6,8 @@ use super::Fold;
 use super::call::Call;
 use super::ending::{Ending, status};
 use crate::chunk::{Arguments, View};
-use crate::completion::{CallKind, Status, ToolCall};
+use crate::completion::{CallKind, Extra, Status, ToolCall};
 use crate::error::{Error, ErrorKind};
-use crate::json::Value;
 use crate::policy::MissingId;
 use crate::quirk::QuirkKind;
 
@@ -65,10 +64,10 @@ impl Fold {
         self.accept_name(call, name)
     }
 
-    /// Keeps an unknown member of a call (X2); the last one stands.
-    pub(crate) fn put_call_extra(&mut self, call: usize, name: &str, value: Value) -> Result<(), Error> {
+    /// Keeps unknown members of a call (X2), whose names do not repeat; the last ones stand.
+    pub(crate) fn put_call_extras(&mut self, call: usize, members: Extra) -> Result<(), Error> {
         let mut extra = self.call_mut(call).map(|call| std::mem::take(&mut call.extra)).unwrap_or_default();
-        let result = self.merge(&mut extra, name, value, &[], false);
+        let result = self.put_all(&mut extra, members);
         if let Some(call) = self.call_mut(call) {
             call.extra = extra;
         }
