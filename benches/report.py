@@ -1,4 +1,4 @@
-"""Writing measured blocks into docs/benchmarks.md and charts beside it."""
+"""Writing measured blocks into pages of the docs, and charts beside them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ DOCS = ROOT / "docs"
 PAGE = DOCS / "benchmarks.md"
 
 
-def write_block(name: str, lines: list[str]) -> None:
-    """Put `lines` in place of what stands between the markers of block `name`."""
+def write_block(name: str, lines: list[str], file: str = PAGE.name) -> None:
+    """Put `lines` in place of what stands between the markers of block `name` of a page."""
+    path = DOCS / file
     begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
-    page = PAGE.read_text(encoding="utf-8")
+    page = path.read_text(encoding="utf-8")
     before, found, rest = page.partition(begin)
     _, closed, after = rest.partition(end)
     if not (found and closed):
-        raise ValueError(f"{PAGE.name} has no block {name}")
-    PAGE.write_text("\n".join([f"{before}{begin}", "", *lines, "", f"{end}{after}"]), encoding="utf-8")
+        raise ValueError(f"{file} has no block {name}")
+    path.write_text("\n".join([f"{before}{begin}", "", *lines, "", f"{end}{after}"]), encoding="utf-8")
 
 
 def write_chart(name: str, svg: str) -> None:

@@ -87,7 +87,7 @@ def even_sizes(size: int) -> Iterator[int]:
 
 def random_sizes(seed: object, longest: int = 40) -> Iterator[int]:
     """Sizes between 1 and `longest`, half of them very small, the same for the same seed."""
-    source = random.Random(repr(seed))  # noqa: S311 (cases, no secrets)
+    source = random.Random(repr(seed))
     while True:
         yield source.randint(1, 4) if source.random() < 0.5 else source.randint(1, longest)
 

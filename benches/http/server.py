@@ -1,4 +1,4 @@
-"""`python -m benches.http.server`: a gateway on loopback that plays streams; prints its port, ends with stdin.
+"""`python -m benches.http.server`: a gateway on loopback; prints its port as JSON, ends with its stdin.
 
 One process, one epoll loop, so that it costs the machine little beside the client that is measured. Paths:
 
@@ -95,7 +95,7 @@ class Server:
 
     def __init__(self) -> None:
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=4096)
-        self.listener.setblocking(False)
+        self.listener.setblocking(False)  # noqa: FBT003 (its signature)
         self.port = self.listener.getsockname()[1]
         self.epoll = select.epoll()
         self.epoll.register(self.listener, select.EPOLLIN)
@@ -139,7 +139,7 @@ class Server:
                 connected, _address = self.listener.accept()
             except BlockingIOError:
                 return
-            connected.setblocking(False)
+            connected.setblocking(False)  # noqa: FBT003 (its signature)
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.connections[connected.fileno()] = Connection(connected)
             self.epoll.register(connected, select.EPOLLIN)

@@ -32,6 +32,7 @@ MODULES = (
     "linguafranca_collector",
     "httpx_sse_frames",
     "over_loopback",
+    "adapters",
 )
 ROUNDS = 9
 

@@ -72,9 +72,9 @@ def partial(text: str, *call: object) -> Any:  # noqa: ANN401
     """Give the value that a JSON text begins as far as it is certain, for display (A7).
 
     The last string is kept as far as it came; an unfinished number, literal, member name or escape is left
-    out, and so is everything from an error on. None when nothing is certain. `call` says whose text it is: the
-    reading goes on where it stopped for that call, if what was read then is how the text begins, so that a
-    call shown at each of its fragments is read once.
+    out, and so is everything from an error on. None when nothing is certain. `call` says whose text it is:
+    the reading goes on where it stopped for that call, if what was read then is how the text begins, so that
+    a call shown at each of its fragments is read once.
     """
     from deltafold.reference.partial import PartialReader  # noqa: PLC0415
 

@@ -6,8 +6,7 @@ or of a base of it. Each row of CLIENTS says what is particular to one client, e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from deltafold.errors import DeltafoldError, ProviderError, WireError
 
@@ -33,8 +32,7 @@ class ResponseLike(Protocol):
     def headers(self) -> Any: ...  # noqa: ANN401
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
+class Client(NamedTuple):
     """How the responses of one client are read. `status` and `close` are names of the response's members."""
 
     read: Callable[[Any], Read]
@@ -102,7 +100,7 @@ CLIENTS: dict[tuple[str, str], Client] = {
         lambda response: response.content.readany, status="status", asynchronous=_always
     ),
 }
-"""The clients, by the top module and the name of the class of their responses; primp's classes name no module."""
+"""The clients, by the top module and the name of their responses' class; primp's name no module."""
 
 _HTTPX = Client(_httpx_read)
 _HTTPX_ASYNC = Client(_httpx_async_read, close="aclose", asynchronous=_always)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias
 from deltafold._responses import AsyncResponseChunks, opened
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+    from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
     from types import TracebackType
 
     from deltafold.completion import Completion
@@ -70,8 +70,9 @@ class _Stream:
 class EventStream(_Stream):
     """The events of a response, to be iterated once; afterwards `.completion`.
 
-    The chunks are bytes, or a response of a client that is known (deltafold._responses). An error is raised when the events before it have been handed out (P7). As a context manager it closes
-    the source of the chunks.
+    The chunks are bytes, or a response of a client that is known (deltafold._responses). An error is raised
+    when the events before it have been handed out (P7). As a context manager it closes the source of the
+    chunks.
     """
 
     def __init__(self, assembler: AssemblerLike, chunks: Any, tee: Tee = None) -> None:  # noqa: ANN401
@@ -129,7 +130,7 @@ class AsyncEventStream(_Stream):
     def __init__(self, assembler: AssemblerLike, chunks: Any, tee: Tee = None) -> None:  # noqa: ANN401
         """Read chunks into an assembler."""
         super().__init__(assembler, tee)
-        self._chunks: AsyncIterable[BytesLike] | AsyncResponseChunks = opened(chunks, asynchronous=True)
+        self._chunks: AsyncIterable[Any] | AsyncResponseChunks = opened(chunks, asynchronous=True)
         self._iterator: AsyncIterator[Event] | None = None
 
     def __aiter__(self) -> AsyncIterator[Event]:
@@ -146,8 +147,10 @@ class AsyncEventStream(_Stream):
         assembler = self._assembler
         feed = assembler.feed
         tee = self._tee
-        response = isinstance(self._chunks, AsyncResponseChunks)
-        read = await self._chunks.open() if response else aiter(self._chunks).__anext__
+        source = self._chunks
+        read: Callable[[], Awaitable[Any]]
+        response = isinstance(source, AsyncResponseChunks)
+        read = await source.open() if isinstance(source, AsyncResponseChunks) else aiter(source).__anext__
         while True:
             try:
                 chunk = await read()

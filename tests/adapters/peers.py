@@ -34,7 +34,9 @@ def peer(module: str) -> Any:
         try:
             return importlib.import_module(module)
         except ModuleNotFoundError as absent:
-            pytest.skip(f"{absent.name} is not installed (dependency group adapters)", allow_module_level=True)
+            pytest.skip(
+                f"{absent.name} is not installed (dependency group adapters)", allow_module_level=True
+            )
 
 
 def vector(name: str, wire: str = "openai-chat") -> tuple[bytes, dict[str, Any]]:

@@ -173,9 +173,12 @@ both_responses = pytest.mark.parametrize("ask", [sync_response, async_response])
 def test_an_incomplete_response_that_the_original_loses(gateway: Gateway, ask: Any, size: int) -> None:
     """`response.incomplete` ends a response too; the SDK's helper says that nothing ended it."""
     play = gateway.play(vector("incomplete", "openai-responses")[0], size)
-    with openai.OpenAI(base_url=play.url, **KEYS) as client, client.responses.stream(**RESPONSES) as helper:
-        with pytest.raises(RuntimeError, match=r"response\.completed"):
-            helper.get_final_response()
+    with (
+        openai.OpenAI(base_url=play.url, **KEYS) as client,
+        client.responses.stream(**RESPONSES) as helper,
+        pytest.raises(RuntimeError, match=r"response\.completed"),
+    ):
+        helper.get_final_response()
     response = ask(play, **RESPONSES)
     assert isinstance(response, openai.types.responses.Response)
     assert response.status == "incomplete"
@@ -187,9 +190,12 @@ def test_an_incomplete_response_that_the_original_loses(gateway: Gateway, ask: A
 @both_responses
 def test_output_that_the_terminal_event_leaves_out(gateway: Gateway, ask: Any) -> None:
     play = gateway.play(vector("terminal-empty-output", "openai-responses")[0])
-    with openai.OpenAI(base_url=play.url, **KEYS) as client, client.responses.stream(**RESPONSES) as helper:
-        with pytest.raises(IndexError):
-            helper.get_final_response()
+    with (
+        openai.OpenAI(base_url=play.url, **KEYS) as client,
+        client.responses.stream(**RESPONSES) as helper,
+        pytest.raises(IndexError),
+    ):
+        helper.get_final_response()
     calls = [item for item in ask(play, **RESPONSES).output if item.type == "function_call"]
     assert [(item.call_id, item.name, item.arguments) for item in calls] == [("c1", "f", '{"a":1}')]
 

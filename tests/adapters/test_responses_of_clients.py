@@ -108,7 +108,9 @@ def identities(completion: Any) -> list[tuple[str, str, str]]:
 
 @sync_client
 @writes
-def test_a_response_is_read_as_its_chunks_are(gateway: Gateway, engine: Any, ask: Any, size: int, closing: ExitStack) -> None:
+def test_a_response_is_read_as_its_chunks_are(
+    gateway: Gateway, engine: Any, ask: Any, size: int, closing: ExitStack
+) -> None:
     with engine.stream(ask(gateway.play(BODY, size), closing), coalesce=False) as events:
         seen = list(events)
     assert identities(events.completion) == CALLS
@@ -150,7 +152,9 @@ ERROR = json.dumps({"error": {"message": "no such model", "type": "not_found", "
 
 
 @sync_client
-def test_a_bad_status_is_the_providers_error(gateway: Gateway, engine: Any, ask: Any, closing: ExitStack) -> None:
+def test_a_bad_status_is_the_providers_error(
+    gateway: Gateway, engine: Any, ask: Any, closing: ExitStack
+) -> None:
     play = gateway.play(ERROR, 16384, status=404, content_type="application/json")
     with (
         pytest.raises(engine.ProviderError, match="no such model") as caught,
@@ -178,7 +182,9 @@ def test_a_bad_status_of_an_async_response(gateway: Gateway, run: Any) -> None:
 def test_a_bad_status_without_a_word(gateway: Gateway, ask: Any, closing: ExitStack) -> None:
     engine = engine_of("native")
     with pytest.raises(engine.ProviderError, match="HTTP status 502") as caught:
-        list(engine.stream(ask(gateway.play(b"<html>", 16384, status=502, content_type="text/html"), closing)))
+        list(
+            engine.stream(ask(gateway.play(b"<html>", 16384, status=502, content_type="text/html"), closing))
+        )
     assert caught.value.status == 502
     assert "HTML" in str(caught.value)
 
@@ -186,7 +192,7 @@ def test_a_bad_status_without_a_word(gateway: Gateway, ask: Any, closing: ExitSt
 @sync_client
 def test_another_content_type_is_said(gateway: Gateway, engine: Any, ask: Any, closing: ExitStack) -> None:
     play = gateway.play(b"<!DOCTYPE html><html></html>", 16384, content_type="text/html; charset=utf-8")
-    with pytest.raises(engine.WireError, match="text/html; charset=utf-8.*not text/event-stream") as caught:
+    with pytest.raises(engine.WireError, match=r"text/html; charset=utf-8.*not text/event-stream") as caught:
         list(engine.stream(ask(play, closing)))
     assert caught.value.kind == "not-an-event-stream"
 
@@ -227,13 +233,13 @@ def test_the_other_kind_is_a_type_error(gateway: Gateway, closing: ExitStack) ->
     engine = engine_of("native")
 
     async def use(response: Any) -> None:
-        with pytest.raises(TypeError, match="use deltafold.astream"):
+        with pytest.raises(TypeError, match=r"use deltafold\.astream"):
             engine.stream(response)
         response.close()
 
     asyncio.run(aiohttp_events(gateway.play(BODY), use))
     response = httpx_response(gateway.play(BODY), closing)
-    with pytest.raises(TypeError, match="use deltafold.stream"):
+    with pytest.raises(TypeError, match=r"use deltafold\.stream"):
         engine.astream(response)
     response.close()
 

@@ -50,7 +50,7 @@ class Run:
 
 def runs(case: Case, cut_seed: str, which: list[Engine]) -> Iterator[Run]:
     """Every engine once, each at its own cut; where there is one engine, that one at two cuts."""
-    source = Random(cut_seed)  # noqa: S311 (cases, no secrets)
+    source = Random(cut_seed)
     look_back = source.random() < 0.1
     snapshot_at = source.randrange(len(case.body) + 1) if source.random() < 0.1 else None
     whole_first = source.randrange(len(which))

@@ -38,7 +38,7 @@ class Case:
 
 def case_of(seed: int, number: int) -> Case:
     """The case of that number in a run with that seed."""
-    source = Random(f"{seed}:{number}")  # noqa: S311 (cases, no secrets)
+    source = Random(f"{seed}:{number}")
     kind = source.random()
     if kind < 0.4:
         wire, body = generated(source)

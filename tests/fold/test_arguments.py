@@ -87,7 +87,7 @@ def status_of_prefix(text: str) -> str:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_prefix_of_a_json_text(engine: Any, seed: int) -> None:
-    source = random.Random(seed)  # noqa: S311 (cases, no secrets)
+    source = random.Random(seed)
     for _ in range(15):
         text = json_text(source) + " "
         prefixes = [text[:size] for size in range(len(text) + 1)]
@@ -99,7 +99,7 @@ def test_every_prefix_of_a_json_text(engine: Any, seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_changed_json_texts(engine: Any, seed: int) -> None:
     """`complete` means exactly that `parse()` gives a dict, the one that the json module gives."""
-    source = random.Random(seed)  # noqa: S311 (cases, no secrets)
+    source = random.Random(seed)
     texts = []
     for _ in range(1500):
         text = json_text(source)
@@ -167,7 +167,7 @@ def repeated_text(source: random.Random) -> str:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_recovered_against_a_search(engine: Any, seed: int) -> None:
-    source = random.Random(seed)  # noqa: S311 (cases, no secrets)
+    source = random.Random(seed)
     texts = [repeated_text(source) for _ in range(1500)]
     calls, quirks = fold_arguments(engine, texts)
     assert "arguments-repeated" in quirks

@@ -144,7 +144,7 @@ def random_stream(source: random.Random) -> bytes:
 
 @pytest.mark.parametrize("seed", [FIXED_SEED, RANDOM_SEED])
 def test_both_engines_agree_on_random_streams(engines: tuple[Any, Any], seed: int) -> None:
-    source = random.Random(seed)  # noqa: S311 (cases, no secrets)
+    source = random.Random(seed)
     for number in range(1000):
         body = random_stream(source)
         found = []

@@ -13,14 +13,21 @@ import deltafold
 from benches.shapes import Gateway, arguments_in_fragments
 from deltafold.reference.partial import PartialReader, certain_value
 
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
-VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=12)
+SCALARS = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+)
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=12
+)
 
 
 @settings(deadline=None)
-@given(VALUES, st.booleans(), st.integers(0, 1000), st.text("{}[],:\"\\u1e- ", max_size=2))
+@given(VALUES, st.booleans(), st.integers(0, 1000), st.text('{}[],:"\\u1e- ', max_size=2))
 def test_reading_on_gives_what_reading_anew_gives(
-    value: Any, ascii_only: bool, place: int, inserted: str  # noqa: FBT001
+    value: Any,
+    ascii_only: bool,  # noqa: FBT001 (hypothesis gives it by place)
+    place: int,
+    inserted: str,
 ) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only)
     place %= len(text) + 1

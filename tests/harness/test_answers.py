@@ -88,6 +88,8 @@ def test_the_command_gives_the_same(name: str, capsys: pytest.CaptureFixture[str
     shown = json.loads(capsys.readouterr().out)
     given = expected(samples.CASES[name]["outcome"]["inspect"], last=True)
     assert {key: shown[key] for key in ("ok", "error", "message") if key in shown} == given
+    listed = samples.CASES[name]["outcome"]["list"]
+    assert shown.get("listed", True) is (listed.get("ok") != [])
     harmful = [fault["kind"] for fault in shown["faults"] if fault["severity"] != "note"]
     only_torn = all(kind in ("line-torn", "frame-torn") for kind in harmful)
     assert code == (2 if "error" in given or not only_torn else 1 if harmful else 0)

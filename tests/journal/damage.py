@@ -100,7 +100,9 @@ CASES = {
         HEALTHY,
     ),
     "bad crc of a tool/call": case(spoiled(4, b"2026-01-02", b"2027-11-12"), "bad-crc", HEALTHY),
-    "bad crc of a turn's end": case(spoiled(7, b"2026-01-02", b"2027-11-12"), "bad-crc", HEALTHY),
+    "bad crc of a turn's end": case(
+        spoiled(7, b"2026-01-02", b"2027-11-12"), "bad-crc", swapped(6, end(0, "repaired"), log=HEALTHY)
+    ),
     "bad crc of a result": case(
         spoiled(5, b"a drink", b"A DRINK"), "bad-crc", swapped(4, unknown("call_1"), log=HEALTHY)
     ),

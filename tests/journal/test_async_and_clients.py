@@ -137,6 +137,28 @@ def test_a_task_that_is_cancelled_in_a_call(tmp_path, sync, moment, monkeypatch)
     accepted_everywhere(load(tmp_path, "s"))
 
 
+@pytest.mark.parametrize("sync", ["always", "group"])
+def test_results_of_many_tasks_and_one_note(tmp_path, sync):
+    async def main() -> list[str]:
+        async with AsyncJournal.open(tmp_path, "s", create=True, sync=sync) as journal:
+            calls = [entry(number, f"c{number}", "look_up", "{}") for number in range(8)]
+
+            async def chunks():
+                yield body(*calls, entry(8, "b", "", "{}"))
+
+            async def work(call) -> None:
+                async with turn.running(call) as run:
+                    await run.result("ok")
+
+            turn = await journal.turn(user="x")
+            async for _ in turn.stream(chunks()):
+                pass
+            await asyncio.gather(*map(work, turn.executable_calls))
+            return [message["role"] for message in await journal.messages()]
+
+    assert asyncio.run(main()) == ["user", "assistant", *["tool"] * 8, "user"]
+
+
 def test_the_async_form_by_await(tmp_path):
     async def main() -> None:
         journal = await AsyncJournal.open(tmp_path, "s", create=True)

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from deltafold.journal import Journal, JournalCorrupt, JournalFailed, JournalLocked, SessionLost, load
-from tests.journal import forge, postgres_server
+from tests.journal import figures, forge, postgres_server
 from tests.journal.processes import acknowledged, child
 from tests.journal.proxy import Proxy
 
@@ -253,6 +253,10 @@ def test_a_server_killed_under_load():
                 kept[session] = there
         assert unknown == 0, "the server came back: every outcome could be read"
         assert all(len(seen) > ROUNDS for seen in kept.values())
+        total = sum(map(len, kept.values()))
+        figures.note(
+            f"PostgreSQL killed -9 under eight workers: {ROUNDS} kills, {total} records, none lost or doubled"
+        )
 
 
 def test_a_database_without_our_tables(server):

@@ -11,7 +11,7 @@ import pytest
 
 from deltafold.journal import FileStore, Journal, JournalFailed, JournalMissing, load
 from tests.cli import streams
-from tests.journal import disks, forge
+from tests.journal import disks, figures, forge
 
 LONG = "DELTAFOLD_JOURNAL_LONG" in os.environ
 ROUNDS = 400 if LONG else 40
@@ -68,23 +68,27 @@ def test_no_acknowledged_record_is_lost(disk, sync):
     for number in range(ROUNDS):
         acknowledged, there = append_and_lose_power(disk, sync, f"{sync}-{number}", 1 + number % 4)
         lost += acknowledged != there
+    figures.note(f"power cuts, sync={sync}: {ROUNDS} rounds, {lost} lost an acknowledged record")
     assert lost == 0, f"{lost} of {ROUNDS} rounds lost acknowledged records"
 
 
 def test_without_the_sync_the_same_test_loses_records(disk):
     """The control: `sync="os"` promises nothing against a power cut, and keeps no more than that."""
     lost = 0
-    for number in range(max(5, ROUNDS // 4)):
+    rounds = max(5, ROUNDS // 4)
+    for number in range(rounds):
         acknowledged, there = append_and_lose_power(disk, "os", f"os-{number}", 3)
         assert there == acknowledged[: len(there)], "what is there is a prefix"
         lost += acknowledged != there
+    figures.note(f"power cuts, no sync: {rounds} rounds, {lost} lost records that were appended")
     assert lost > 0, "nothing was lost, so the test above shows nothing"
 
 
 @pytest.mark.parametrize("sync", ["always", "group"])
 def test_power_cut_in_the_middle_of_many_writers(disk, sync):
     """The cut comes at any moment of eight writers' work."""
-    for number in range(12 if LONG else 3):
+    total = 0
+    for number in range(60 if LONG else 3):
         root = disk.mount_point / f"many-{sync}-{number}"
         acknowledged: dict[str, list[int]] = {f"s{writer}": [] for writer in range(8)}
         stop = threading.Event()
@@ -115,9 +119,11 @@ def test_power_cut_in_the_middle_of_many_writers(disk, sync):
         for session, seen in before.items():
             there = numbers(root, session)
             assert there[: len(seen)] == seen
+            total += len(seen)
             with Journal.open(root, session, resume=True) as journal:
                 journal.turn(user=f"record {len(there)}")
             assert numbers(root, session) == [*there, len(there)]
+    figures.note(f"power cuts under eight writers, sync={sync}: {total} acknowledged records, none lost")
 
 
 def test_the_raw_stream_of_an_acknowledged_answer_is_there(disk):

@@ -16,6 +16,7 @@ import pytest
 
 from deltafold.journal import Journal, JournalCorrupt, JournalFailed, JournalLocked, load
 from deltafold.journal.targets import targets_of
+from tests.journal import figures
 from tests.journal.processes import acknowledged, child
 
 ROUNDS = 200 if "DELTAFOLD_JOURNAL_LONG" in os.environ else 5
@@ -41,6 +42,7 @@ def test_sigkill_in_a_loop(tmp_path, sync):
     """A killed process loses nothing that it acknowledged; the next one goes on in the same session."""
     chance = random.Random(7)  # noqa: S311  (moments, not secrets)
     expected = -1
+    total = 0
     for _ in range(ROUNDS):
         process = child("appender", tmp_path, "s", sync)
         wait_for(process, "open")
@@ -51,9 +53,11 @@ def test_sigkill_in_a_loop(tmp_path, sync):
         assert all(a < b for a, b in pairwise(seqs))
         assert last >= max(seqs, default=expected)
         expected = last
+        total += len(seqs)
     with Journal.open(tmp_path, "s", resume=True) as journal:
         assert journal.state.turn is None
     assert expected > 0
+    figures.note(f"SIGKILL, sync={sync}: {ROUNDS} kills, {total} acknowledged records, none lost")
 
 
 def test_two_processes_race_for_one_session(tmp_path):

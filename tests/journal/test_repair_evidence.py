@@ -19,7 +19,7 @@ from deltafold.journal.check import check
 from deltafold.journal.repair.apply import RepairRefused, apply_plan, backups, restore
 from deltafold.journal.repair.plan import plan_repair
 from tests.cli import streams
-from tests.journal import forge, strategies
+from tests.journal import figures, forge, strategies
 from tests.journal.damage import CASES, HEALTHY, SALT, SAYS, lines_of
 from tests.journal.forge import assistant, call, end, result, turn, user
 from tests.journal.test_repair import entries_of, repaired, target
@@ -344,6 +344,9 @@ def test_killed_anywhere_there_is_the_old_file_or_the_new_one(tmp_path):
     assert len(outcomes) > 5
     assert outcomes[-1], "the last run was not killed"
     assert not outcomes[0]
+    figures.note(
+        f"repair --apply killed at {len(outcomes) - 1} system calls: the old file or the new one each time"
+    )
 
 
 NAMES = ("backup", "quarantine.jsonl", "journal.jsonl.repaired", "lock")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import threading
 from typing import Any
 
 import pytest
@@ -122,6 +123,32 @@ def test_a_call_without_a_name_is_set_aside_and_the_model_is_told(journal, tmp_p
     assert (kept["rule"], kept["event"]["arguments"]) == ("J2", '{"q":"tea"}')
     assert kept["stream"] == records(tmp_path, "assistant/message")[0]["stream"]["file"]
     accepted_everywhere(journal)
+
+
+def test_the_note_survives_a_result_that_is_refused(journal):
+    turn = journal.turn(user="x")
+    list(turn.stream([body(entry(0, "a", "look_up", "{}"), entry(1, "b", "", "{}"))]))
+    with turn.running(turn.executable_calls[0]) as run:
+        run.result("\ud800")
+    assert "without a name" in journal.messages()[-1]["content"]
+
+
+def test_results_of_many_threads_and_one_note(journal):
+    calls = [entry(number, f"c{number}", "look_up", "{}") for number in range(12)]
+    turn = journal.turn(user="x")
+    list(turn.stream([body(*calls, entry(12, "b", "", "{}"))]))
+
+    def work(call):
+        with turn.running(call) as run:
+            run.result("ok")
+
+    threads = [threading.Thread(target=work, args=(call,)) for call in turn.executable_calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    roles = [message["role"] for message in journal.messages()]
+    assert roles == ["user", "assistant", *["tool"] * 12, "user"]
 
 
 def test_only_calls_without_a_name(journal):

@@ -35,6 +35,9 @@ def go_through(root, body: bytes) -> None:
             list(turn.stream([body]))
         except deltafold.DeltafoldError:
             assert len(journal.messages()) == 1
+        may_run = [call for call in turn.completion.executable_calls if call.choice == 0]
+        if turn.completion.error is None:
+            assert [call.position for call in turn.executable_calls] == [call.position for call in may_run]
         for number, call in enumerate(turn.executable_calls):
             with turn.running(call) as run:
                 if number % 2:

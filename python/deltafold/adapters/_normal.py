@@ -3,8 +3,6 @@
 Each call has its position as its index, its id and name once, then its arguments; what a gateway repeated,
 blanked or misplaced is gone. Texts, usage and everything else pass as they came.
 """
-# pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false
-# pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
 
@@ -30,7 +28,9 @@ if TYPE_CHECKING:
     Entries = dict[int, list[ChoiceDeltaToolCall]]
 
 
-async def normalised(chunks: AsyncIterable[ChatCompletionChunk], **fold: Any) -> AsyncIterator[ChatCompletionChunk]:
+async def normalised(
+    chunks: AsyncIterable[ChatCompletionChunk], **fold: Any
+) -> AsyncIterator[ChatCompletionChunk]:
     """Give the chunks with our calls in them, and one more where calls were only known at the end.
 
     Raises the response's error, and IncompleteStream where a response with calls was cut: its calls must not
@@ -50,7 +50,9 @@ async def normalised(chunks: AsyncIterable[ChatCompletionChunk], **fold: Any) ->
     entries = _entries(assembler.finish())
     completion = assembler.close()
     if completion.end == "cut" and completion.has_calls:
-        raise IncompleteStream("the stream was cut before its calls were whole", kind="cut", partial=completion)
+        raise IncompleteStream(
+            "the stream was cut before its calls were whole", kind="cut", partial=completion
+        )
     if entries and last is not None:
         choices = [
             Choice.construct(index=choice, delta=ChoiceDelta.construct(tool_calls=calls), finish_reason=None)
@@ -64,18 +66,16 @@ def _entries(events: list[Event]) -> Entries:
     entries: Entries = {}
     for event in events:
         if isinstance(event, ToolCallStart):
-            function = ChoiceDeltaToolCallFunction.construct(name=event.name, arguments="")
-            entry = ChoiceDeltaToolCall.construct(
-                index=event.call, id=event.id, type="function", function=function
-            )
+            function = ChoiceDeltaToolCallFunction(name=event.name, arguments="")
+            entry = ChoiceDeltaToolCall(index=event.call, id=event.id, type="function", function=function)
         elif isinstance(event, ToolCallDelta):
-            entry = ChoiceDeltaToolCall.construct(
-                index=event.call, function=ChoiceDeltaToolCallFunction.construct(arguments=event.arguments)
+            entry = ChoiceDeltaToolCall(
+                index=event.call, function=ChoiceDeltaToolCallFunction(arguments=event.arguments)
             )
         elif isinstance(event, ToolCallEnd) and event.tool_call.extra:
-            entry = ChoiceDeltaToolCall.construct(
+            entry = ChoiceDeltaToolCall(
                 index=event.call,
-                function=ChoiceDeltaToolCallFunction.construct(arguments=""),
+                function=ChoiceDeltaToolCallFunction(arguments=""),
                 **event.tool_call.extra,
             )
         else:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 import deltafold
+from deltafold._json import is_object
 from deltafold._responses import AsyncResponseChunks, Client, Read, client_of
 from deltafold._stream import AsyncEventStream, EventStream
 
@@ -51,7 +52,7 @@ class Envelope:
                     value = orjson.loads(data)
                 except ValueError:
                     continue
-                if isinstance(value, dict):
+                if is_object(value):
                     self._keep(value)
 
 

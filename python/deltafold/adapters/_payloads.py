@@ -6,6 +6,7 @@ Python or than the SDK's own `model_dump_json` (docs/adapters/chunks.md has the 
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -16,37 +17,32 @@ if TYPE_CHECKING:
     from deltafold import Completion, DeltafoldError, Event
 
 
-def _members(value: Any) -> Any:  # noqa: ANN401
+def _members(value: Any) -> Any:
     """Give the members of an object that were sent, for orjson; what was not sent must not look like null."""
     sent: set[str] | None = getattr(value, "__pydantic_fields_set__", None)
+    members: dict[str, Any] | None = getattr(value, "__dict__", None)
+    if members is None:
+        raise TypeError(f"{type(value).__qualname__} is no part of a chunk")
     if sent is None:
-        return _plain(value)
-    members: dict[str, Any] = value.__dict__
+        return members
     further: dict[str, Any] | None = value.__pydantic_extra__
     if len(members) != len(sent):
         members = {name: member for name, member in members.items() if name in sent}
     return {**members, **further} if further else members
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401
-    """Give what orjson cannot write, an integer beyond 64 bits say, as a value that it can."""
-    if isinstance(value, int):
-        return orjson.Fragment(str(int(value)))
-    members: dict[str, Any] | None = getattr(value, "__dict__", None)
-    if members is None:
-        raise TypeError(f"{type(value).__qualname__} is no part of a chunk")
-    return members
-
-
-def payload_of(chunk: Any) -> bytes:  # noqa: ANN401
+def payload_of(chunk: Any) -> bytes:
     """Give a chunk, a model object or a dict, as one JSON payload."""
-    return orjson.dumps(chunk, default=_members)
+    try:
+        return orjson.dumps(chunk, default=_members)
+    except TypeError:  # an integer beyond 64 bits, or what is no part of a chunk: that is said here
+        return json.dumps(chunk, default=_members, ensure_ascii=False, allow_nan=False).encode()
 
 
 class PayloadAssembler:
     """An assembler that is fed with chunk objects, for a stream over them."""
 
-    def __init__(self, assembler: Any, payload: Callable[[Any], bytes] = payload_of) -> None:  # noqa: ANN401
+    def __init__(self, assembler: Any, payload: Callable[[Any], bytes] = payload_of) -> None:
         """Feed this assembler with what `payload` makes of a chunk."""
         self._assembler = assembler
         self._payload = payload
@@ -60,7 +56,7 @@ class PayloadAssembler:
         error: DeltafoldError | None = self._assembler.error
         return error
 
-    def feed(self, chunk: Any, /) -> list[Event]:  # noqa: ANN401
+    def feed(self, chunk: Any, /) -> list[Event]:
         """Fold one chunk object."""
         events: list[Event] = self._assembler.feed_payload(self._payload(chunk))
         return events

@@ -1,10 +1,8 @@
 """anthropic-python: its requests, our fold, its `Message`.
 
 `stream(client, **arguments)` takes what `client.messages.create` takes and gives our events as they come;
-`get_final_message()` gives the SDK's Message. With `client.beta` in place of the client the beta API is asked.
+`get_final_message()` gives the SDK's Message. With `client.beta` for the client the beta API is asked.
 """
-# pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false
-# pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
 
@@ -35,7 +33,9 @@ _OURS = frozenset({"content", "stop_reason", "usage"})
 """Members of a message that the fold answers for."""
 
 
-def message_object(completion: Completion, envelope: dict[str, Any] | None = None, *, beta: bool = False) -> Message:
+def message_object(
+    completion: Completion, envelope: dict[str, Any] | None = None, *, beta: bool = False
+) -> Message:
     """Give a folded response as the SDK's Message; `envelope` holds further members of it, as sent."""
     members = {
         "id": completion.id or "",
@@ -62,13 +62,15 @@ class _LastMessage:
     def keep(self, event: dict[str, Any]) -> None:
         said = event.get("message") if event.get("type") == "message_start" else event.get("delta")
         if isinstance(said, dict):
-            self.value |= {name: value for name, value in said.items() if name not in _OURS and value is not None}
+            self.value |= {
+                name: value for name, value in said.items() if name not in _OURS and value is not None
+            }
 
 
 class MessageStream(DrainedStream):
     """The events of a message."""
 
-    def __init__(self, assembler: Any, chunks: Any, tee: Any, *, beta: bool = False) -> None:  # noqa: ANN401
+    def __init__(self, assembler: Any, chunks: Any, tee: Any, *, beta: bool = False) -> None:
         """Read chunks into an assembler, and keep what the message says of itself."""
         self._last = _LastMessage()
         self._beta = beta
@@ -82,7 +84,7 @@ class MessageStream(DrainedStream):
 class AsyncMessageStream(AsyncDrainedStream):
     """The events of a message."""
 
-    def __init__(self, assembler: Any, chunks: Any, tee: Any, *, beta: bool = False) -> None:  # noqa: ANN401
+    def __init__(self, assembler: Any, chunks: Any, tee: Any, *, beta: bool = False) -> None:
         """Read chunks into an assembler, and keep what the message says of itself."""
         self._last = _LastMessage()
         self._beta = beta
@@ -96,7 +98,9 @@ class AsyncMessageStream(AsyncDrainedStream):
 @overload
 def stream(client: AsyncAnthropic | AsyncBeta, **arguments: Any) -> AsyncMessageStream: ...
 @overload
-def stream(client: Anthropic | Beta, **arguments: Any) -> MessageStream: ...
+def stream(  # type: ignore[overload-cannot-match, unused-ignore]
+    client: Anthropic | Beta, **arguments: Any
+) -> MessageStream: ...
 def stream(client: Any, **arguments: Any) -> Any:
     """Ask with the SDK's client and give our events.
 
@@ -110,7 +114,7 @@ def stream(client: Any, **arguments: Any) -> Any:
     beta = not hasattr(client, "beta")
     if isinstance(client, AsyncAnthropic | AsyncBeta):
 
-        async def opening() -> Any:  # noqa: ANN401
+        async def opening() -> Any:
             return (await method(**create).__aenter__()).http_response
 
         return AsyncMessageStream(assembler, LazyResponse(opening), tee, beta=beta)

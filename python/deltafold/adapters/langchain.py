@@ -3,8 +3,6 @@
 `stream(model.stream(...))` and `astream(model.astream(...))` give our events and `get_final_message()`;
 `message(chunks)` gives the message of chunks that are there already.
 """
-# pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false
-# pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
 
@@ -42,7 +40,7 @@ def _payload_of(chunk: AIMessageChunk) -> bytes:
     return orjson.dumps({"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
 
 
-def _entry_of(entry: Any) -> dict[str, Any]:  # noqa: ANN401
+def _entry_of(entry: Any) -> dict[str, Any]:
     """Give a tool entry; LangChain's None is what was not sent."""
     function = {"name": entry.get("name"), "arguments": entry.get("args")}
     members = {"index": entry.get("index"), "id": entry.get("id")}
@@ -52,7 +50,7 @@ def _entry_of(entry: Any) -> dict[str, Any]:  # noqa: ANN401
     }
 
 
-def _text_of(content: Any) -> str:  # noqa: ANN401
+def _text_of(content: Any) -> str:
     """Give the text of a chunk, whose content is a string or a list of strings and blocks."""
     if isinstance(content, str):
         return content
@@ -67,9 +65,9 @@ class _Collecting(PayloadAssembler):
         super().__init__(deltafold.Assembler(wire="openai-chat", **fold), _payload_of)
         self.chunks: list[AIMessageChunk] = []
 
-    def feed(self, chunk: Any, /) -> list[deltafold.Event]:  # noqa: ANN401
+    def feed(self, chunk: Any, /) -> list[deltafold.Event]:
         further = {name: value for name, value in chunk.additional_kwargs.items() if name != "tool_calls"}
-        bare = {"tool_call_chunks": [], "tool_calls": [], "invalid_tool_calls": []}
+        bare: dict[str, Any] = {"tool_call_chunks": [], "tool_calls": [], "invalid_tool_calls": []}
         self.chunks.append(chunk.model_copy(update={**bare, "additional_kwargs": further}))
         return super().feed(chunk)
 

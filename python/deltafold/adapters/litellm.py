@@ -3,8 +3,6 @@
 `stream(chunks)` and `astream(chunks)` take what `litellm.completion(..., stream=True)` gives;
 `stream_chunk_builder(chunks)` stands in for LiteLLM's function of that name.
 """
-# pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false
-# pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
 
@@ -66,7 +64,7 @@ def astream(chunks: AsyncIterable[Any], **fold: Any) -> AsyncModelResponseStream
 
 def stream_chunk_builder(
     chunks: Iterable[Any] | None,
-    messages: Any = None,  # noqa: ANN401, ARG001
+    messages: Any = None,  # noqa: ARG001
     *_further: Any,
     **_options: Any,
 ) -> ModelResponse | None:

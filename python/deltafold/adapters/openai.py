@@ -4,8 +4,6 @@
 and gives our events as they come; afterwards `get_final_completion()` or `get_final_response()` give the
 SDK's own object. `ChatCompletionStreamState` folds chunks that the SDK has parsed.
 """
-# pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false
-# pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
     from openai import OpenAI
     from openai.types.chat import ChatCompletionChunk, ParsedChatCompletion
 
-    from deltafold import Completion, Event, Limits, Policy
+    from deltafold import Completion, Event
 
 _RESPONSE_MARKS = ('"response.c', '"response.i', '"response.f', '"response.q')
 """created, completed, in_progress, incomplete, failed, queued: the events that hold the whole response."""
@@ -71,7 +69,7 @@ def response_object(completion: Completion, envelope: dict[str, Any] | None = No
     return Response.construct(**members)
 
 
-def _finished(items: Any) -> list[dict[str, Any]]:  # noqa: ANN401
+def _finished(items: Any) -> list[dict[str, Any]]:
     """Give items as output: a call that has come whole says so."""
     calls = {"function_call", "custom_tool_call"}
     return [{"status": "completed", **item} if item.get("type") in calls else item for item in items]
@@ -108,7 +106,7 @@ class AsyncCompletionStream(AsyncDrainedStream):
 class ResponseStream(DrainedStream):
     """The events of a response of the Responses API."""
 
-    def __init__(self, assembler: Any, chunks: Any, tee: Any) -> None:  # noqa: ANN401
+    def __init__(self, assembler: Any, chunks: Any, tee: Any) -> None:
         """Read chunks into an assembler, and keep what the response says of itself."""
         self._last = _LastResponse()
         super().__init__(assembler, chunks, Envelope(_RESPONSE_MARKS, self._last.keep, tee))
@@ -121,7 +119,7 @@ class ResponseStream(DrainedStream):
 class AsyncResponseStream(AsyncDrainedStream):
     """The events of a response of the Responses API."""
 
-    def __init__(self, assembler: Any, chunks: Any, tee: Any) -> None:  # noqa: ANN401
+    def __init__(self, assembler: Any, chunks: Any, tee: Any) -> None:
         """Read chunks into an assembler, and keep what the response says of itself."""
         self._last = _LastResponse()
         super().__init__(assembler, chunks, Envelope(_RESPONSE_MARKS, self._last.keep, tee))
@@ -132,11 +130,13 @@ class AsyncResponseStream(AsyncDrainedStream):
 
 
 @overload
-def stream(
+def stream(  # type: ignore[overload-cannot-match, overload-overlap, unused-ignore]
     client: AsyncOpenAI, **arguments: Any
 ) -> AsyncCompletionStream | AsyncResponseStream: ...
 @overload
-def stream(client: OpenAI, **arguments: Any) -> CompletionStream | ResponseStream: ...
+def stream(  # type: ignore[overload-cannot-match, unused-ignore]
+    client: OpenAI, **arguments: Any
+) -> CompletionStream | ResponseStream: ...
 def stream(client: OpenAI | AsyncOpenAI, **arguments: Any) -> Any:
     """Ask with the SDK's client and give our events.
 
@@ -148,21 +148,19 @@ def stream(client: OpenAI | AsyncOpenAI, **arguments: Any) -> Any:
     """
     fold, tee, create = split_options(arguments)
     if "messages" in create:
-        method, wire = client.chat.completions.with_streaming_response.create, "openai-chat"
+        method = client.chat.completions.with_streaming_response.create
     elif "response_id" in create:
-        method, wire = client.responses.with_streaming_response.retrieve, "openai-responses"
+        method = client.responses.with_streaming_response.retrieve
     else:
-        method, wire = client.responses.with_streaming_response.create, "openai-responses"
-    assembler = deltafold.Assembler(wire=wire, **fold)
-    chat = wire == "openai-chat"
+        method = client.responses.with_streaming_response.create
+    chat = "messages" in create
+    assembler = deltafold.Assembler(wire="openai-chat" if chat else "openai-responses", **fold)
     if isinstance(client, AsyncOpenAI):
 
-        async def opening() -> Any:  # noqa: ANN401
+        async def opening() -> Any:
             return (await method(**create).__aenter__()).http_response
 
-        return (AsyncCompletionStream if chat else AsyncResponseStream)(
-            assembler, LazyResponse(opening), tee
-        )
+        return (AsyncCompletionStream if chat else AsyncResponseStream)(assembler, LazyResponse(opening), tee)
     response = method(**create).__enter__().http_response
     return (CompletionStream if chat else ResponseStream)(assembler, response, tee)
 
@@ -174,7 +172,7 @@ class ChatCompletionStreamState:
     quadratic. `current_completion_snapshot` builds one when it is asked for.
     """
 
-    def __init__(self, *, input_tools: Any = None, response_format: Any = None, **fold: Any) -> None:  # noqa: ANN401
+    def __init__(self, *, input_tools: Any = None, response_format: Any = None, **fold: Any) -> None:
         """Take the SDK's arguments; `policy` and `limits` go to the fold."""
         self._tools = list(input_tools or [])
         self._format = response_format
@@ -195,7 +193,7 @@ class ChatCompletionStreamState:
         return completion_object(self._assembler.snapshot())
 
     def get_final_completion(self) -> ParsedChatCompletion[Any]:
-        """Give the response as the SDK does, parsed by the tools and format given; raises where it was cut."""
+        """Give the response parsed by the tools and format given; raises where it was cut."""
         from openai import omit  # noqa: PLC0415
 
         return parse_chat_completion(

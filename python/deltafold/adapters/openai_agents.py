@@ -1,10 +1,8 @@
 """openai-agents: a patch of its chat streams, undone on exit. It offers no hook between client and handler.
 
-    with deltafold.adapters.openai_agents.patched():
-        result = Runner.run_streamed(agent, "...")
+with deltafold.adapters.openai_agents.patched():
+    result = Runner.run_streamed(agent, "...")
 """
-# pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false
-# pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from agents.models.chatcmpl_stream_handler import ChatCmplStreamHandler
 from deltafold.adapters._normal import normalised
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
 _lock = threading.Lock()
 _originals: dict[str, Any] = {}
@@ -25,7 +23,7 @@ _depth = 0
 
 
 @contextlib.contextmanager
-def patched() -> Iterator[None]:
+def patched() -> Generator[None]:
     """Let the handler of chat streams see each call as our fold has it, for all models in this process.
 
     Contexts may be nested and may overlap in threads; the last exit undoes the patch. A stream keeps the
@@ -57,13 +55,16 @@ def _exit() -> None:
                 setattr(ChatCmplStreamHandler, name, _originals[name])
 
 
-def _handle_stream(cls: Any, response: Any, stream: Any, *further: Any, **options: Any) -> Any:  # noqa: ANN401
+def _handle_stream(cls: Any, response: Any, stream: Any, *further: Any, **options: Any) -> Any:
     return _originals["handle_stream"].__get__(None, cls)(response, normalised(stream), *further, **options)
 
 
-def _buffer_tool_call_stream(cls: Any, stream: Any) -> Any:  # noqa: ANN401
+def _buffer_tool_call_stream(cls: Any, stream: Any) -> Any:
     """The handler's buffering, where a model asks for it, goes by the index too."""
     return _originals["buffer_tool_call_stream"].__get__(None, cls)(normalised(stream))
 
 
-_PATCHES = {"handle_stream": _handle_stream, "buffer_tool_call_stream": _buffer_tool_call_stream}
+_PATCHES: dict[str, Any] = {
+    "handle_stream": _handle_stream,
+    "buffer_tool_call_stream": _buffer_tool_call_stream,
+}

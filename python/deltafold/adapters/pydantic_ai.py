@@ -1,9 +1,7 @@
 """pydantic-ai: a chat model whose streams are folded by us, through the hooks that it offers.
 
-    agent = Agent(DeltafoldChatModel("gpt-5.2", provider=provider))
+agent = Agent(DeltafoldChatModel("gpt-5.2", provider=provider))
 """
-# pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false
-# pyright: reportUntypedBaseClass=false, reportUnknownParameterType=false, reportUnknownArgumentType=false
 
 from __future__ import annotations
 

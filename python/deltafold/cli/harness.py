@@ -146,6 +146,8 @@ def _print_check(result: SessionCheck) -> None:
     _say(f"  {_verdict(result.answer)}")
     if result.alone is not None:
         _say(f"  by itself {_verdict(result.alone)}")
+    if not result.listed:
+        _say("  list() passes it over in silence")
     for fault in result.faults:
         places = [
             f"seq {fault.seq}" if fault.seq is not None else "",

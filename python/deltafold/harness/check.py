@@ -45,6 +45,8 @@ class SessionCheck:
     alone: Record | None = None
     """What the reader would answer were the root around the file in order; None where that is the answer."""
     readable: bool = True
+    listed: bool = True
+    """Whether list() of the reader would show it; False where the file is passed over in silence."""
 
     @property
     def code(self) -> int:
@@ -70,6 +72,8 @@ class SessionCheck:
         shown.update(self.answer)
         if self.alone is not None:
             shown["alone"] = self.alone
+        if not self.listed:
+            shown["listed"] = False
         shown["faults"] = [fault.to_dict() for fault in self.faults]
         return shown
 
@@ -96,11 +100,19 @@ def examine(document: Document, place: Place, rules: listing.RootRules | None) -
     alone = relative(reader.answer(document, place), place.root)
     faults = [_localised(fault, place.root) for fault in find_faults(document, place, alone)]
     result = SessionCheck(place, alone, faults, session_of(document, place), len(document.data))
+    result.listed = _listed(document, place)
     around = None if rules is None else rules.fault(place.compression) or rules.duplicate(place)
     if around is not None:
         result.alone, result.answer = alone, relative(errors.answer(around), place.root)
         result.faults.insert(0, Fault(_layout_kind(around), str(result.answer.get("message"))))
     return result
+
+
+def _listed(document: Document, place: Place) -> bool:
+    try:
+        return listing.listed(document, place) is not None
+    except JsError:
+        return True
 
 
 def _layout_kind(error: JsError) -> str:

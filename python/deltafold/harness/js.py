@@ -115,11 +115,6 @@ def as_record(value: JsValue) -> Record | None:
     return value if isinstance(value, dict) else None
 
 
-def is_object(value: JsValue) -> bool:
-    """Tell whether `typeof value === 'object' && value !== null` (arrays count)."""
-    return isinstance(value, (dict, list))
-
-
 def is_number(value: JsValue) -> bool:
     """Tell whether `typeof value === 'number'`."""
     return type(value) is int or type(value) is float

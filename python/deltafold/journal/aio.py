@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from deltafold.journal import closers
 from deltafold.journal.chunks import Bytes, async_chunks_of
 from deltafold.journal.journal import Journal, closing_entries, opening_entries
-from deltafold.journal.turn import Content, Fold, TurnState, outcome_of, result_content, user_entry
+from deltafold.journal.turn import Content, TurnState, outcome_of, result_content, user_entry
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Generator, Sequence
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from deltafold import Completion, Limits, Policy, ToolCall
     from deltafold._stream import Malformed, WireName
     from deltafold.events import Event
+    from deltafold.journal.fold import Fold
     from deltafold.journal.history import Wire
     from deltafold.journal.opening import TornTail
     from deltafold.journal.state import State
@@ -252,6 +253,7 @@ class AsyncTurn:
         """Begin with no answer yet."""
         self._state = TurnState(writer, number)
         self._raw = raw
+        self._one_by_one = asyncio.Lock()
         self.number = number
 
     async def user(self, content: Content | dict[str, Any]) -> None:
@@ -295,7 +297,7 @@ class AsyncTurn:
 
     def running(self, call: ToolCall) -> AsyncRun:
         """Run a call; see `Turn.running`."""
-        return AsyncRun(self._state, call)
+        return AsyncRun(self._state, call, self._one_by_one)
 
     def abandon(self) -> None:
         """Give up a response that nobody read to its end."""
@@ -312,9 +314,10 @@ class AsyncRun:
     A cancelled body is recorded as `outcome-unknown`, and stays cancelled.
     """
 
-    def __init__(self, state: TurnState, call: ToolCall) -> None:
+    def __init__(self, state: TurnState, call: ToolCall, one_by_one: asyncio.Lock) -> None:
         """Keep the call; nothing is recorded yet."""
         self._state = state
+        self._one_by_one = one_by_one
         self.call = call
         self.exception: BaseException | None = None
 
@@ -332,8 +335,11 @@ class AsyncRun:
 
     async def result(self, value: Any, *, is_error: bool = False, error: str | None = None) -> None:  # noqa: ANN401
         """Record the call's one result."""
-        entries = self._state.result(self.call, result_content(value), error=error, is_error=is_error)
-        await put(self._state.writer, entries)
+        content = result_content(value)
+        async with self._one_by_one if self._state.has_note else contextlib.nullcontext():
+            entries = self._state.result(self.call, content, error=error, is_error=is_error)
+            await put(self._state.writer, entries)
+            self._state.told()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -15,7 +15,7 @@ from deltafold.journal.reader import Reader, export_command
 from deltafold.journal.survey import Survey
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable
 
     from deltafold.journal.record import Event
     from deltafold.journal.stores.base import ReadLog
@@ -110,12 +110,6 @@ def check(target: Target, progress: Progress | None = None) -> Report:
         report.status = "unreadable"
         report.error = str(error)
     return report
-
-
-def check_all(targets: Iterable[Target], progress: Progress | None = None) -> Iterator[Report]:
-    """Check sessions one after the other."""
-    for target in targets:
-        yield check(target, progress)
 
 
 def _read(log: ReadLog, report: Report, progress: Progress | None) -> bytes | None:

@@ -1,27 +1,28 @@
 """One turn: a user's message, the streamed answers, the calls that run and their results.
 
-The common part of the plain and the async form stands in `TurnState` and `Fold`; neither does any waiting.
+The common part of the plain and the async form stands in `TurnState` and in `fold`; neither does any waiting.
 """
 
 from __future__ import annotations
 
 import secrets
-from dataclasses import asdict
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 import deltafold
 from deltafold.errors import DeltafoldError
 from deltafold.journal import assistant, record
 from deltafold.journal.chunks import Bytes, chunks_of
+from deltafold.journal.fold import Fold
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
+    from contextlib import AbstractContextManager
     from types import TracebackType
 
     from deltafold import Completion, Limits, Policy, ToolCall
     from deltafold._stream import Malformed, WireName
     from deltafold.events import Event
-    from deltafold.journal.stores.base import RawSink
     from deltafold.journal.writer import Entry, Writer
 
 _MAX_ERROR: Final = 100_000
@@ -54,67 +55,6 @@ def _is_parts(value: object) -> bool:
         return False
     parts = cast("list[object]", value)
     return all(isinstance(part, dict) and isinstance(cast("Any", part).get("type"), str) for part in parts)
-
-
-class Fold:
-    """One response on its way into the history: raw bytes aside first, then events, then the records."""
-
-    def __init__(self, writer: Writer, assembler: deltafold.Assembler, sink: RawSink | None) -> None:
-        """Begin before the first chunk."""
-        self._writer = writer
-        self._assembler = assembler
-        self._sink = sink
-        self.policy: Policy | None = None
-        self.stream: dict[str, Any] | None = None
-        self.completion: Completion | None = None
-        self.settled = False
-
-    def feed(self, chunk: Bytes) -> list[Event]:
-        """Keep a chunk and return the events in it. Raises `JournalFailed` where it cannot be kept."""
-        if self._sink is not None:
-            with self._writer.dying():
-                self._sink.write(chunk)
-        return self._assembler.feed(chunk)
-
-    @property
-    def error(self) -> DeltafoldError | None:
-        """The stream's error, to be raised once the events before it are handed out (P7)."""
-        return self._assembler.error
-
-    def finish(self) -> list[Event]:
-        """Return the last events."""
-        return self._assembler.finish()
-
-    def keep_raw(self) -> None:
-        """Make the raw stream durable and note what it was."""
-        if self._sink is None or self.stream is not None:
-            return
-        with self._writer.dying():
-            digest, count = self._sink.finish()
-        self.stream = {"file": self._sink.name, "sha256": digest, "bytes": count}
-
-    def close(self) -> Completion:
-        """Return the completion.
-
-        The stream's note then names its wire and policy, so that replay folds it the same way.
-        """
-        self.completion = self._assembler.close()
-        if self.stream is not None:
-            self.stream["wire"] = self.completion.wire
-            if self.policy is not None:
-                self.stream["policy"] = asdict(self.policy)
-        return self.completion
-
-    def abandon(self) -> None:
-        """Give the raw stream's file back; what was written stays."""
-        if self._sink is not None:
-            self._sink.abandon()
-
-    def partial(self) -> Completion:
-        """Return what there is of a response that failed."""
-        error = self._assembler.error
-        partial = error.partial if error is not None else None
-        return partial if partial is not None else self._assembler.snapshot()
 
 
 class TurnState:
@@ -167,8 +107,21 @@ class TurnState:
         entries = [assistant.result_entry(call.id, content, error=error, is_error=is_error)]
         if self._note is not None and self.writer.state.unanswered == 1:
             entries.append(self._note)
-            self._note = None
         return entries
+
+    def in_one_step(self) -> AbstractContextManager[None]:
+        """Let results of other threads wait where it matters which one is the last."""
+        return self.writer.paused() if self.has_note else nullcontext()
+
+    @property
+    def has_note(self) -> bool:
+        """Whether the model is still to be told about calls without a name."""
+        return self._note is not None
+
+    def told(self) -> None:
+        """Note that results were written: with the last of them, the note."""
+        if not self.writer.state.unanswered:
+            self._note = None
 
     def fold(  # noqa: PLR0913  (the options of `deltafold.Assembler`)
         self,
@@ -360,8 +313,11 @@ class Run:
 
     def result(self, value: Any, *, is_error: bool = False, error: str | None = None) -> None:  # noqa: ANN401
         """Record the call's one result: text, a list of content parts, or any value that JSON can hold."""
-        entries = self._state.result(self.call, result_content(value), error=error, is_error=is_error)
-        self._state.writer.append(entries)
+        content = result_content(value)
+        with self._state.in_one_step():
+            entries = self._state.result(self.call, content, error=error, is_error=is_error)
+            self._state.writer.append(entries)
+            self._state.told()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

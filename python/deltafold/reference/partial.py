@@ -31,9 +31,10 @@ def certain_value(text: str) -> Any:  # noqa: ANN401
 class PartialReader:
     """Reads a text that grows.
 
-    `expected` is the token that may come next: "value", "first value" (or the end of the list), "key", "first
-    key" (or the end of the object), "colon", "next" (a comma or the end of the container), or "nothing" behind
-    the value or an error. `scanned` counts the characters looked at: at most two for each of the text, a number being found and then read.
+    `expected` is the token that may come next: "value", "first value" (or the end of the list), "key",
+    "first key" (or the end of the object), "colon", "next" (a comma or the end of the container), or
+    "nothing" behind the value or an error. `scanned` counts the characters looked at: at most two for each of
+    the text, a number being found and then read.
     """
 
     def __init__(self) -> None:
@@ -71,7 +72,7 @@ class PartialReader:
             return False
         return self._token(self.text[self._position])
 
-    def _token(self, character: str) -> bool:
+    def _token(self, character: str) -> bool:  # noqa: PLR0911 (one for each kind of token)
         expected = self._expected
         if expected == "next" or (expected == "first value" and character == "]"):
             return self._next(character)

@@ -8,7 +8,6 @@ from deltafold.harness.faults.kinds import Fault
 from deltafold.harness.js import (
     UNDEFINED,
     JsError,
-    as_int,
     as_record,
     as_text,
     decode_utf8,
@@ -109,8 +108,3 @@ def _field_faults(record: Record, place: Place) -> Iterator[Fault]:
         assert_identity(place, record, place.session)
     except JsError as error:
         yield Fault("layout-identity", error.message, line=1, offset=0)
-
-
-def seed_length(record: Record) -> int | None:
-    """Return how many events a fork inherited, by its header."""
-    return as_int(record.get("seedLength", UNDEFINED))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from deltafold.harness.js import UNDEFINED, JsError, Record, as_record, as_text, is_safe_integer, to_text
+from deltafold.harness.js import UNDEFINED, JsError, Record, as_record, as_text, is_safe_integer
 from deltafold.harness.model import legacy
 from deltafold.harness.model.adopt import KNOWN_TYPES, MESSAGE_TYPES, message_of, message_problem, upgrade
 from deltafold.harness.model.restore import ENVELOPE_KEYS, request_problem
@@ -147,8 +147,3 @@ def surface_faults(stream: Stream, upgraded: list[Record]) -> Iterator[Fault]:
 def _seq(event: Record, position: int) -> int:
     seq = event.get("seq")
     return seq if isinstance(seq, int) else position
-
-
-def describe(event: Record) -> str:
-    """Return type and seq of an event for a sentence."""
-    return f"{to_event_name(event)} {to_text(event.get('seq', UNDEFINED))}"

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from deltafold.harness.calls import accept
 from deltafold.harness.js import UNDEFINED, JsError, JsonValue, JsValue, Record, as_record, equal, to_text
 from deltafold.harness.model import legacy
 from deltafold.harness.model.errors import UnsupportedError
 
 MESSAGE_TYPES: Final = ("user/message", "assistant/message", "tool/result")
+_UPGRADED_TYPES: Final = ("turn/start", "turn/end", "steering/message", *MESSAGE_TYPES)
 KNOWN_TYPES: Final = frozenset(
     {
         "agent-preset/selected",
@@ -70,7 +72,7 @@ KNOWN_TYPES: Final = frozenset(
 
 def filled(value: JsValue) -> bool:
     """Tell whether a value is a non-empty string, the only thing that counts as an identity (I1)."""
-    return isinstance(value, str) and value != ""
+    return accept(value) is not None
 
 
 def message_of(event: Record) -> JsValue:
@@ -136,6 +138,8 @@ def assert_message(event: Record) -> None:
 
 def upgrade(event: Record, session: str, message_ids: dict[int, str]) -> Record:
     """Apply the legacy upgrades to one event in the reader's order; raises JsError."""
+    if event.get("type") not in _UPGRADED_TYPES:
+        return event
     event = legacy.upgrade_turn_start(event, session)
     event = legacy.upgrade_turn_end(event, session)
     event = legacy.upgrade_steering(event, session)

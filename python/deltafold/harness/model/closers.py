@@ -15,7 +15,6 @@ from deltafold.harness.js import (
     Record,
     Undefined,
     as_int,
-    as_record,
     get,
     map_key,
     to_text,
@@ -168,15 +167,3 @@ def closers(events: list[Record]) -> list[Record]:
         _boundary("turn/end", seq + len(closing), time, [("turn", state.turn), ("reason", reason)])
     )
     return closing
-
-
-def open_turn(events: list[Record]) -> JsValue:
-    """Return the number of the turn that is open at the end, None when there is none."""
-    state = _Turn()
-    for event in events:
-        if as_record(event.get("data", UNDEFINED)) is not None and event.get("type") in (
-            "turn/start",
-            "turn/end",
-        ):
-            state.take(event)
-    return state.turn

@@ -15,7 +15,6 @@ from deltafold.harness.js import (
     JsonValue,
     JsValue,
     Record,
-    as_int,
     as_record,
     decode_utf8,
     equal,
@@ -59,8 +58,6 @@ class Prefix:
     """End in the text of the last line taken."""
     torn: bool = False
     """Whether a load would cut the file behind `committed`."""
-    stored: int = 0
-    """Events before those that a torn frame gave."""
 
 
 def version_refusal(session: JsValue, version: float) -> str:
@@ -186,7 +183,6 @@ def _read_raw(document: Document) -> Prefix:
     for line in document.lines:
         if line.ended:
             scanner.take(line)
-    prefix.stored = len(prefix.events)
     prefix.torn = prefix.committed < len(document.data)
     return prefix
 
@@ -225,14 +221,8 @@ def _read_zstd(document: Document) -> Prefix:
         raise _frame_failed(document, failed)
     if prefix.committed != document.complete_bytes:
         raise JsError(_TORN_RECORD)
-    prefix.stored = len(prefix.events)
     for line in document.lines[torn_at:]:
         if line.ended:
             scanner.take(line)
     prefix.torn = document.torn_start is not None
     return prefix
-
-
-def seq_of(event: Record) -> int:
-    """Return the seq of an event of the prefix, which the scanner has already compared."""
-    return as_int(event.get("seq", UNDEFINED)) or 0

@@ -182,8 +182,6 @@ class Draft:
     """Placeholders written so far."""
     renumbered: int = 0
     """Rows that only had their seqs moved."""
-    reframe: bool = False
-    """Whether frames have to be written anew although no line changed."""
     events: list[Record] = field(default_factory=list[Record])
     owners: list[Row] = field(default_factory=list[Row])
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from deltafold.journal import closers, rules
 from deltafold.journal.faults import kind_of
 from deltafold.journal.record import Event
-from deltafold.journal.repair.messages import MessageMender
-from deltafold.journal.repair.model import Aside, Change, Checkpoint, Slot, filler
+from deltafold.journal.repair.messages import MessageMender, following
+from deltafold.journal.repair.model import Aside, Change, Slot, filler
 from deltafold.journal.repair.physical import Blocked
 from deltafold.journal.state import State, advance
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from deltafold.journal.state import Call
 
 _TRIES: Final = 8
-_STRUCTURE: Final = frozenset({"turn/start", "turn/end", "session/close", "tool/call"})
 REPAIRED: Final = "repaired"
 
 
@@ -35,29 +34,16 @@ class Mender:
         self.slots: list[Slot] = []
         self.changes: list[Change] = []
         self.asides: list[Aside] = []
-        self.checkpoint: Checkpoint | None = None
         self._evidence = evidence
         self._messages = MessageMender(evidence)
-        self._fault_seen = False
-        self._size = 0
 
-    def mend(self, given: list[Slot], first_change: int | None) -> list[Slot]:
-        """Return the records that the rules admit.
-
-        `first_change`: the offset of the first change that was made before.
-        """
+    def mend(self, given: list[Slot]) -> list[Slot]:
+        """Return the records that the rules admit."""
         for position, slot in enumerate(given):
-            if first_change is not None and (slot.offset is None or slot.offset >= first_change):
-                self._fault_seen = True
-            linked = given[position + 1 :] if slot.event.type == "assistant/message" else []
-            self._one(slot, linked)
-            if slot.line is not None:
-                self._size += len(slot.line)
-            if not self._fault_seen and self.state.turn is None:
-                self.checkpoint = Checkpoint(len(self.slots), self._size)
+            self._one(slot, given, position)
         return self.slots
 
-    def _one(self, slot: Slot, linked: list[Slot]) -> None:
+    def _one(self, slot: Slot, given: list[Slot], position: int) -> None:
         if slot.filler:
             slot.event = slot.event._replace(time=self._time())
             self._accept(slot)
@@ -74,7 +60,7 @@ class Mender:
             if verdict is None:
                 self._accept(slot)
                 return
-            mended = self._mend(slot, verdict, linked)
+            mended = self._mend(slot, verdict, given, position)
             if mended is None:
                 return
             slot = mended
@@ -96,11 +82,10 @@ class Mender:
                 return self._rewrite(
                     slot, event._replace(data=data), "bad-crc", "rebuilt from the raw stream"
                 )
-        if (
-            event.type in _STRUCTURE
-            and rules.admit(self.state, event._replace(seq=self.state.next_seq)) is None
-        ):
-            return self._rewrite(slot, event, "bad-crc", "what it says follows from the records before it")
+        data = self._follows(event)
+        if data is not None:
+            why = "what it says follows from the records before it"
+            return self._rewrite(slot, event._replace(data=data), "bad-crc", why)
         if event.type == "tool/result":
             waiting = [call for call in self.state.open_calls if call.started] or self.state.open_calls
             if waiting:
@@ -109,6 +94,21 @@ class Mender:
                 self.asides.append(Aside("J1", "crc does not match", event.type, event.data))
                 return self._rewrite(slot, event._replace(data=data), "bad-crc", why)
         return self._placeholder(slot, "J1", "its check value is wrong and nothing else proves it", "bad-crc")
+
+    def _follows(self, event: Event) -> dict[str, Any] | None:
+        """Return the data of a record that can say only one thing where it stands; None of any other."""
+        state = self.state
+        match event.type:
+            case "turn/start" if state.turn is None:
+                return {"turn": state.last_turn + 1}
+            case "turn/end" if state.turn is not None and not state.unanswered:
+                return {"turn": state.turn, "reason": REPAIRED}
+            case "session/close":
+                return {}
+            case "tool/call" if rules.admit(state, event._replace(seq=state.next_seq)) is None:
+                return dict(event.data)
+            case _:
+                return None
 
     # Records that mean a call
 
@@ -127,7 +127,7 @@ class Mender:
 
     # What the judge refuses
 
-    def _mend(self, slot: Slot, verdict: Verdict, linked: list[Slot]) -> Slot | None:
+    def _mend(self, slot: Slot, verdict: Verdict, given: list[Slot], position: int) -> Slot | None:
         """Return the record as it may be admitted, or None when it has found its end."""
         kind = kind_of(verdict, slot.event, self.state)
         match verdict.name:
@@ -141,6 +141,7 @@ class Mender:
                     slot, slot.event._replace(time=time), "wrong-record", "the time of the one before"
                 )
             case "identities" | "unique-ids" | "written-calls" if slot.event.type == "assistant/message":
+                linked = following(given, position)
                 event, why = self._messages.mended(slot.event, linked, self.asides)
                 return self._rewrite(slot, event, kind, why)
             case "calls-answered":
@@ -242,7 +243,6 @@ class Mender:
         return place
 
     def _change(self, kind: str, action: Any, slot: Slot, why: str, after: Event | None) -> None:  # noqa: ANN401
-        self._fault_seen = True
         seq = slot.event.seq if type(slot.event.seq) is int else None
         self.changes.append(Change(kind, action, seq, slot.offset, why, slot.line, after))
 

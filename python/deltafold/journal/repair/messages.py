@@ -188,6 +188,19 @@ def _first_waiting(before: State, call_ids: list[str], *, result: bool) -> Call 
     return next(iter(started or waiting), None)
 
 
+def following(given: list[Slot], position: int) -> list[Slot]:
+    """Return the records behind the message at this position, up to the one that begins something new."""
+    found: list[Slot] = []
+    for place in range(position + 1, len(given)):
+        kind = given[place].event.type
+        if type(kind) is not str:
+            continue
+        if kind in {"user/message", "assistant/message", "turn/start", "turn/end"}:
+            break
+        found.append(given[place])
+    return found
+
+
 def _records_of(linked: list[Slot], position: int, calls: list[dict[str, Any]]) -> list[Event]:
     """Return the `tool/call` and `tool/result` that follow a message and belong to its call at this position.
 
@@ -199,10 +212,6 @@ def _records_of(linked: list[Slot], position: int, calls: list[dict[str, Any]]) 
     unique = call_id and [call["id"] for call in calls].count(call_id) == 1
     for slot in linked:
         event = slot.event
-        if type(event.type) is not str:
-            continue
-        if event.type in {"user/message", "assistant/message", "turn/end"}:
-            break
         if event.type not in counts or shapes.complaint(event.type, event.data) is not None:
             continue
         if (event.data["call_id"] == call_id) if unique else counts[event.type] == position:

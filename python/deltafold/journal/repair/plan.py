@@ -88,8 +88,7 @@ def _fill(plan: Plan, log: ReadLog, fault: str, keep: Keep | None, *, to_checkpo
         return
     slots = sequencer.take(pieces)
     mender = Mender(plan.session, Evidence(log))
-    offsets = [change.offset for change in sequencer.changes if change.offset is not None]
-    plan.slots = mender.mend(slots, min(offsets, default=None))
+    plan.slots = mender.mend(slots)
     plan.changes = sequencer.changes + mender.changes
     plan.asides = mender.asides
 

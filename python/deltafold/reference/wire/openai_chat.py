@@ -135,7 +135,6 @@ class OpenAIChat:
         index_quirks: list[tuple[str, str]] = []
         index = index_of(entry, "index", path, lambda kind, detail: index_quirks.append((kind, detail))) or 0
         choice = self._fold.choice(index)
-        choice.late_frame = None
         report = self._report(index)
         for kind, detail in index_quirks:
             report(kind, detail)
@@ -165,10 +164,9 @@ class OpenAIChat:
     ) -> None:
         """Fold a delta in the order of events: reasoning, content, refusal, calls (X1)."""
         report = self._report(choice.index)
-        thoughts, texts = self._content(delta, path, report)
+        thoughts, content = self._content(delta, path, report)
         self._fold_reasoning(choice, delta, thoughts, path)
-        for text in texts:
-            self._fold.text(choice, "content", text)
+        self._fold.text(choice, "content", content)
         self._fold.text(choice, "refusal", string_in(delta, "refusal", path, report))
         entries = objects(list_in(delta, "tool_calls", path, report), f"{path}.tool_calls", report)
         for place, entry in entries:
@@ -178,11 +176,11 @@ class OpenAIChat:
             self._fold_legacy_call(choice, function_call, f"{path}.function_call")
         self._keep_extra(choice, delta, path, report)
 
-    def _content(self, delta: JsonObject, path: str, report: Report) -> tuple[list[str], list[str]]:
+    def _content(self, delta: JsonObject, path: str, report: Report) -> tuple[str, str]:
         """Give the reasoning and the text in `content`, which is a string or a list of parts (X1)."""
         content = member_in(delta, "content", (str, list), path, report)
         if not is_list(content):
-            return [], [content or ""]
+            return "", content or ""
         thoughts: list[str] = []
         texts: list[str] = []
         for part in content:
@@ -192,20 +190,19 @@ class OpenAIChat:
                 texts.append(part["text"])
             elif part.get("type") in THINKING_PARTS:
                 thoughts.extend(_thinking(part))
-        return thoughts, texts
+        return "".join(thoughts), "".join(texts)
 
-    def _fold_reasoning(self, choice: ChoiceState, delta: JsonObject, thoughts: list[str], path: str) -> None:
+    def _fold_reasoning(self, choice: ChoiceState, delta: JsonObject, thoughts: str, path: str) -> None:
         """Take the first non-empty reasoning member, else the text of the details; parts besides (X1)."""
         report = self._report(choice.index)
         values = {name: string_in(delta, name, path, report) for name in REASONING_MEMBERS}
         member = next((name for name, value in values.items() if value), None)
         details = list_in(delta, "reasoning_details", path, report)
         pieces = [piece for _, piece in objects(details, f"{path}.reasoning_details", report)]
-        fragments = [values[member]] if member else [_first_text(piece) for piece in pieces]
         if choice.reasoning_member is None:
-            choice.reasoning_member = member or ("content" if any(thoughts) else None)
-        for fragment in (*fragments, *thoughts):
-            self._fold.text(choice, "reasoning", fragment)
+            choice.reasoning_member = member or ("content" if thoughts else None)
+        self._fold.text(choice, "reasoning", values[member] if member else "".join(map(_first_text, pieces)))
+        self._fold.text(choice, "reasoning", thoughts)
         if pieces:
             choice.extra.merge_pieces("reasoning_details", pieces, JOINED_IN_DETAILS)
 

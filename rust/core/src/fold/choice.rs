@@ -16,6 +16,13 @@ pub(crate) struct Text {
     pub(crate) joiner: Joiner,
 }
 
+impl Text {
+    /// Nothing came yet, not even half of a pair.
+    fn is_blank(&self) -> bool {
+        self.text.is_empty() && !self.joiner.holds()
+    }
+}
+
 /// The call that an index is bound to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Binding {
@@ -41,6 +48,8 @@ pub(crate) struct Choice {
     pub(crate) finish_reason: Option<Box<str>>,
     /// The frame that the finish reason first came in.
     pub(crate) finished_in: Option<u64>,
+    /// The frame in which something behind it was last reported (E1).
+    pub(crate) late_in: Option<u64>,
     pub(crate) rest: Option<Box<Rest>>,
 }
 
@@ -79,6 +88,6 @@ impl Choice {
 
     /// Whether it got content, reasoning or a call (X4).
     pub(crate) fn is_blank(&self) -> bool {
-        self.content.text.is_empty() && self.reasoning.text.is_empty() && self.calls.is_empty()
+        self.content.is_blank() && self.reasoning.is_blank() && self.calls.is_empty()
     }
 }

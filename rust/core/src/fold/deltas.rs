@@ -34,32 +34,47 @@ impl Fold {
         text.joiner.append(raw, flags, &mut text.text);
         let end = text.text.len();
         let lone = std::mem::take(&mut text.joiner.lone);
+        if lone > 0 {
+            let place = self.place();
+            report_lone(&mut self.quirks, lone, place);
+        }
         if let Err(error) = self.charge(end - start) {
             if let Some(choice) = self.choices.get_mut(slot) {
                 choice.text(kind).text.truncate(start);
             }
             return Err(error);
         }
-        if lone > 0 {
-            let place = self.place();
-            report_lone(&mut self.quirks, lone, place);
-        }
         self.events.text(kind, slot, start, end);
         Ok(())
     }
 
-    /// E1: something comes behind a finish reason of an earlier frame; told once per entry of a choice.
+    /// Appends several fragments to a text of the current choice: one event, if any.
+    pub(super) fn texts(
+        &mut self,
+        kind: TextKind,
+        fragments: &[(&[u8], u8)],
+        member: &'static str,
+    ) -> Result<(), Error> {
+        let (coalesce, recorded) = (self.events.coalesce, self.events.records().len());
+        let mut result = Ok(());
+        for (raw, flags) in fragments {
+            result = result.and_then(|()| self.text(kind, raw, *flags, member));
+            self.events.coalesce |= self.events.records().len() > recorded;
+        }
+        self.events.coalesce = coalesce;
+        result
+    }
+
+    /// E1: something comes behind a finish reason of an earlier frame; told once a chunk and choice.
     #[inline]
     pub(super) fn note_late(&mut self) {
         let frame = self.quirks.frame;
-        let late = self
-            .choices
-            .get(self.current)
-            .is_some_and(|choice| choice.finish_reason.is_some() && choice.finished_in != frame);
-        if late && !self.late_noted {
-            self.late_noted = true;
-            self.quirk(QuirkKind::DeltaAfterFinish, None, String::new);
+        let Some(choice) = self.choices.get_mut(self.current) else { return };
+        if choice.finish_reason.is_none() || frame.is_none() || choice.finished_in == frame || choice.late_in == frame {
+            return;
         }
+        choice.late_in = frame;
+        self.quirk(QuirkKind::DeltaAfterFinish, None, String::new);
     }
 
     pub(crate) fn finish_reason(&mut self, view: &View<'_>, span: Span) {
@@ -163,6 +178,9 @@ impl Fold {
         let id = Self::ident(delta.id, view, &mut lone);
         let name = Self::ident(delta.name, view, &mut lone);
         let (id, name) = (identity::accept(id.as_deref()), identity::accept(name.as_deref()));
+        if let Some(id) = id {
+            self.see_id(id, None)?;
+        }
         let call = if delta.kind == CallKind::LegacyFunction {
             self.legacy_call()?
         } else {
@@ -181,7 +199,10 @@ impl Fold {
         let place = Place { call, ..self.place() };
         report_lone(&mut self.quirks, lone, place);
         let Some(call) = call else {
-            return id.map_or(Ok(()), |id| self.see_id(id, None));
+            if matches!(delta.arguments, Arguments::Source(_)) {
+                self.quirk(QuirkKind::ArgumentsType, None, String::new);
+            }
+            return Ok(());
         };
         self.set_kind(call, delta.kind);
         self.accept_id(call, id)?;
@@ -414,14 +435,14 @@ impl Fold {
         };
         let added = target.arguments.len() - start;
         let lone = std::mem::take(&mut target.joiner.lone);
+        let place = Place { call: Some(call), ..self.place() };
+        report_lone(&mut self.quirks, lone, place);
         if let Err(error) = self.charge(added) {
             if let Some(target) = self.call_mut(call) {
                 target.arguments.truncate(start);
             }
             return Err(error);
         }
-        let place = Place { call: Some(call), ..self.place() };
-        report_lone(&mut self.quirks, lone, place);
         self.show(slot, call);
         Ok(())
     }

@@ -56,7 +56,6 @@ impl Fold {
     /// Makes the choice in that slot the current one; gives the message that came for it instead of deltas (X4).
     pub(crate) fn lone_message(&mut self, slot: usize) -> Option<Box<[u8]>> {
         self.current = slot;
-        self.late_noted = true;
         let choice = self.choices.get_mut(slot).filter(|choice| choice.is_blank())?;
         let (message, weight) = choice.rest.as_mut()?.message.take()?;
         self.discharge(weight);

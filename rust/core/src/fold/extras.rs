@@ -124,9 +124,8 @@ impl Fold {
             }
         }
         for (kind, nodes) in [(TextKind::Reasoning, thought), (TextKind::Content, said)] {
-            for node in nodes {
-                self.text(kind, slice(raw, node), node.flags, "content")?;
-            }
+            let fragments: Vec<_> = nodes.into_iter().map(|node| (slice(raw, node), node.flags)).collect();
+            self.texts(kind, &fragments, "content")?;
         }
         Ok(())
     }
@@ -138,15 +137,13 @@ impl Fold {
             return Ok(());
         }
         if is_reasoning {
-            for piece in items(&tape, 0) {
-                let string = |name| {
-                    let node = member(raw, &tape, piece, name).and_then(|text| tape.node(text));
-                    node.filter(is_string).filter(|node| node.start < node.end)
-                };
-                if let Some(node) = string("text").or_else(|| string("summary")) {
-                    self.text(TextKind::Reasoning, slice(raw, node), node.flags, "")?;
-                }
-            }
+            let string = |piece, name| {
+                let node = member(raw, &tape, piece, name).and_then(|text| tape.node(text));
+                node.filter(is_string).filter(|node| node.start < node.end)
+            };
+            let texts = items(&tape, 0).filter_map(|piece| string(piece, "text").or_else(|| string(piece, "summary")));
+            let fragments: Vec<_> = texts.map(|node| (slice(raw, node), node.flags)).collect();
+            self.texts(TextKind::Reasoning, &fragments, "")?;
         }
         let Value::Array(pieces) = self.value(raw) else { return Ok(()) };
         let pieces: Vec<Value> = pieces.into_iter().filter(|piece| matches!(piece, Value::Object(_))).collect();
@@ -212,7 +209,8 @@ impl Fold {
 
     /// An unknown member of a tool-call entry (X2).
     pub(crate) fn call_extra(&mut self, name: &str, raw: &[u8]) -> Result<(), Error> {
-        let value = self.value(raw);
+        let place = Place { call: self.call, ..self.place() };
+        let value = self.value_at(raw, place);
         let Some(call) = self.call else { return Ok(()) };
         let mut extra = self.call_mut(call).map(|call| std::mem::take(&mut call.extra)).unwrap_or_default();
         let result = self.merge(&mut extra, name, value, &[], true);

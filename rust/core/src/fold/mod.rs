@@ -48,8 +48,6 @@ pub(crate) struct Fold {
     /// The number of what the last chunk said once and for all; 0 where it is not known.
     pub(crate) header: u64,
     pub(crate) extra: Extra,
-    /// What came behind the finish reason in this entry was reported (E1).
-    late_noted: bool,
     /// Calls opened in all.
     opened: usize,
     /// What is kept weighs this much against the limit on text (S8).
@@ -147,7 +145,6 @@ impl Fold {
     #[inline]
     pub(crate) fn enter(&mut self, index: i64) -> Result<(), Error> {
         self.call = None;
-        self.late_noted = false;
         if self.choices.get(self.current).is_some_and(|choice| choice.index == index) {
             return Ok(());
         }

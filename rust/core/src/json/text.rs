@@ -73,6 +73,11 @@ impl Joiner {
         }
     }
 
+    /// Whether half of a pair is held back.
+    pub(crate) const fn holds(&self) -> bool {
+        self.high != 0
+    }
+
     /// The text goes on without the partner of what was held back, or ends: it becomes U+FFFD.
     #[inline]
     pub(crate) fn flush(&mut self, text: &mut Vec<u8>) {

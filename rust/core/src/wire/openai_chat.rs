@@ -6,7 +6,8 @@ use crate::json::tape::{Kind, Node, Tape};
 use crate::json::text;
 use crate::quirk::QuirkKind;
 
-use super::{items, members};
+use super::{items, members, name};
+use std::collections::HashMap;
 
 /// The members that are kept at the top of a chunk and beside a delta (X2).
 const KEPT: [&str; 8] = [
@@ -171,15 +172,14 @@ impl Reader<'_> {
         self.ops.get_mut(first..).unwrap_or_default().rotate_right(1);
         self.kept(&kept);
         match self.node(delta).map(|node| node.kind) {
-            Some(kind) => {
+            Some(Kind::Object) => {
                 self.ignored.extend(text);
-                if kind == Kind::Object {
-                    self.delta(delta.unwrap_or_default());
-                } else {
+                self.delta(delta.unwrap_or_default());
+            }
+            other => {
+                if other.is_some() {
                     self.wrong_type("choices[].delta");
                 }
-            }
-            None => {
                 if let Some(span) = self.string(text, "choices[].text") {
                     self.ops.push(Op::Text(TextKind::Content, span, "text"));
                 }
@@ -422,7 +422,15 @@ impl Reader<'_> {
 
     /// Unknown members whose values say something: `values` are the indices of the values, their names stand before them.
     fn extras(&mut self, values: &[u32], op: impl Fn(Span, Span) -> Op) {
+        let mut last = HashMap::new();
+        if values.len() > 1 {
+            last.extend(values.iter().filter_map(|&value| Some((name(self.bytes, self.tape.node(value - 1)?), value))));
+        }
         for &value in values {
+            let repeated = || last.get(&name(self.bytes, self.tape.node(value - 1)?)).filter(|&&last| last != value);
+            if repeated().is_some() {
+                continue;
+            }
             if let (Some(name), Some(node)) = (self.tape.node(value - 1), self.node(Some(value))) {
                 self.ops.push(op(Span::of(name), Span::source(node)));
             }
