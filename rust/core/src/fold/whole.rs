@@ -56,6 +56,9 @@ impl Fold {
 
     /// Takes an accepted id and name (I1, I3, I12).
     pub(crate) fn identify(&mut self, call: usize, id: Option<&str>, name: Option<&str>) -> Result<(), Error> {
+        if let Some(id) = id {
+            self.see_id(id, None)?;
+        }
         let established = self.call_mut(call).map(|call| call.id.clone()).unwrap_or_default();
         if let Some(id) = id.filter(|id| !established.is_empty() && **id != *established) {
             self.quirk(QuirkKind::IdChanged, Some(call), || format!("{established}, then {id}"));
