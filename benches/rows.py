@@ -207,7 +207,9 @@ ROWS = (
         30,
         4,
     ),
-    Row("200 short streams, 16 KiB feeds", functools.partial(shape_folded, "short-streams", PACKETS), 12, None),
+    Row(
+        "200 short streams, 16 KiB feeds", functools.partial(shape_folded, "short-streams", PACKETS), 12, None
+    ),
     Row("recorded streams, network cuts", captures_folded, 12, None),
     Row("recorded streams, one event a delta", captures_with_events, 6, None),
     Row(

@@ -21,7 +21,7 @@ def test_example(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert lines == [
         "call call_7 remove",
-        "run remove {'path': '/tmp/x'}",  # noqa: S108 (a name in the example)
+        "run remove {'path': '/tmp/x'}",
         "the gateway: empty-identity first in frame 1",
         "the gateway: null-identity first in frame 2",
     ]

@@ -180,7 +180,7 @@ def test_mutated_sessions_are_answered_alike_and_open_when_repaired(
     seed: int, real: Callable[[list[Request]], list[Any]], tmp_path: Path
 ) -> None:
     """Seeded damage: model and packages agree on each session, and what a plan repaired they open."""
-    chance = random.Random(seed)  # noqa: S311 (damage for a test)
+    chance = random.Random(seed)
     plain = [
         name for name, case in samples.CASES.items() if case["compression"] == "none" and "layout" not in name
     ]

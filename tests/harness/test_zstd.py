@@ -37,7 +37,7 @@ def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     return name
 
 
-NOISE = random.Random(1).randbytes(400_000)  # noqa: S311 (any bytes do)
+NOISE = random.Random(1).randbytes(400_000)
 
 
 @pytest.mark.usefixtures("library")

@@ -40,7 +40,7 @@ def stop(process):
 @pytest.mark.parametrize("sync", ["always", "group"])
 def test_sigkill_in_a_loop(tmp_path, sync):
     """A killed process loses nothing that it acknowledged; the next one goes on in the same session."""
-    chance = random.Random(7)  # noqa: S311  (moments, not secrets)
+    chance = random.Random(7)
     expected = -1
     total = 0
     for _ in range(ROUNDS):

@@ -166,14 +166,14 @@ class Fold:
         return self._open(choice, delta, held=False)
 
     def fold_into(self, choice: ChoiceState, call: Call, delta: ToolDelta) -> None:
-        """Fold identity, kept members and arguments of a delta into its call."""
+        """Fold identity, arguments and kept members of a delta into its call."""
         if delta.kind == "custom" and call.kind == "function" and not call.name and not call.text:
             call.kind = "custom"
         self._identify(choice, call, delta)
+        self.append_arguments(choice, call, delta.arguments)
         keep = call.extra.put if delta.is_whole else call.extra.append
         for key, value in delta.extra.items():
             keep(key, value)
-        self.append_arguments(choice, call, delta.arguments)
 
     def append_arguments(self, choice: ChoiceState, call: Call, fragment: str) -> None:
         """Append a fragment of a call's arguments, and show what may be shown (A1, I11)."""

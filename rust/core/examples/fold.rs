@@ -35,7 +35,7 @@ fn cuts(body: &[u8], feed: usize) -> Vec<usize> {
     let mut ends: Vec<usize> = if feed == 0 {
         memchr::memmem::find_iter(body, b"\n\n").map(|at| at + 2).collect()
     } else {
-        (1..).map(|count| count * feed).take_while(|end| *end < body.len()).collect()
+        (feed..body.len()).step_by(feed).collect()
     };
     if ends.last() != Some(&body.len()) {
         ends.push(body.len());

@@ -74,11 +74,13 @@ impl EventLog {
         if self.off || start == end {
             return;
         }
-        if let Some(Record::Text { kind: last, choice: same, end: reached, .. }) = self.records.last_mut() {
-            if self.coalesce && *last == kind && *same == choice {
-                *reached = end;
-                return;
-            }
+        if let Some(Record::Text { kind: last, choice: same, end: reached, .. }) = self.records.last_mut()
+            && self.coalesce
+            && *last == kind
+            && *same == choice
+        {
+            *reached = end;
+            return;
         }
         self.records.push(Record::Text { kind, choice, start, end });
     }
@@ -89,11 +91,13 @@ impl EventLog {
         if self.off || start == end {
             return;
         }
-        if let Some(Record::Arguments { choice: same, call: last, end: reached, .. }) = self.records.last_mut() {
-            if self.coalesce && *last == call && *same == choice {
-                *reached = end;
-                return;
-            }
+        if let Some(Record::Arguments { choice: same, call: last, end: reached, .. }) = self.records.last_mut()
+            && self.coalesce
+            && *last == call
+            && *same == choice
+        {
+            *reached = end;
+            return;
         }
         self.records.push(Record::Arguments { choice, call, start, end });
     }

@@ -33,6 +33,7 @@ pub(crate) enum Target {
 
 /// What becomes of the delta's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::enum_variant_names, reason = "an index is kept, bound or borrowed: the words of I5")]
 pub(crate) enum Bind {
     Keep,
     Bind,
@@ -115,10 +116,11 @@ fn at_unseen(choice: &mut Choice, delta: &Incoming<'_>, depth: usize) -> Route {
     if let Some(call) = delta.id.and_then(|id| choice.known(id)) {
         return known_elsewhere(choice, call, Bind::Bind, delta, depth);
     }
-    if delta.id.is_none() && delta.name.is_none() {
-        if let Some(last) = choice.last().filter(|&last| !is_complete(choice, last, depth)) {
-            return to(Target::Call(last), Bind::Borrow, Some(QuirkKind::IndexChanged));
-        }
+    if delta.id.is_none()
+        && delta.name.is_none()
+        && let Some(last) = choice.last().filter(|&last| !is_complete(choice, last, depth))
+    {
+        return to(Target::Call(last), Bind::Borrow, Some(QuirkKind::IndexChanged));
     }
     to(Target::New, Bind::Bind, None)
 }

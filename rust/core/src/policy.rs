@@ -54,7 +54,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// What DeepSeek Harness 0.1.5 does.
+    /// What `DeepSeek` Harness 0.1.5 does.
     #[must_use]
     pub const fn harness() -> Self {
         Self { identity: Identity::Last, shared_index: SharedIndex::Merge, missing_id: MissingId::Empty }

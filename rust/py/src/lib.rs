@@ -1,5 +1,9 @@
 //! Glue between the core and Python: convert, call, map the error.
 
+#![allow(clippy::needless_pass_by_value, reason = "PyO3 hands arguments over by value")]
+#![allow(clippy::struct_field_names, reason = "a class holds the value of the core that it is named after")]
+#![allow(clippy::used_underscore_binding, reason = "names of private keyword arguments begin with an underscore")]
+
 mod assembler;
 mod completion;
 mod convert;

@@ -92,7 +92,7 @@ impl SSEDecoder {
 
     /// The stream has ended: an unterminated tail is discarded, as the WHATWG text says (S5).
     fn close(&self, py: Python<'_>) -> PyResult<Vec<Py<ServerSentEvent>>> {
-        match self.with(|decoder| decoder.close()) {
+        match self.with(deltafold_core::SseDecoder::close) {
             Ok(()) => Ok(Vec::new()),
             Err(error) => Err(PyErr::from_value(errors::exception(py, &error)?)),
         }

@@ -58,15 +58,13 @@ def under(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
 
 
-def objects(values: list[Any], path: str, report: Report) -> list[tuple[int, JsonObject]]:
-    """Give the objects of a list with their places; null elements are nothing (P6)."""
-    found: list[tuple[int, JsonObject]] = []
+def objects(values: list[Any], path: str, report: Report) -> Iterator[tuple[int, JsonObject]]:
+    """Give the objects of a list with their places; null is nothing (P6), others are reported in turn."""
     for place, value in enumerate(values):
         if is_object(value):
-            found.append((place, value))
+            yield place, value
         elif value is not None:
             report("wrong-type", f"{path}[{place}]")
-    return found
 
 
 def index_of(parent: JsonObject, key: str, path: str, report: Report) -> int | None:

@@ -37,6 +37,15 @@ pub(crate) struct Call {
 }
 
 impl Call {
+    /// A delta is of that kind: until the call has a name or arguments it may turn out to be no plain function, and
+    /// stays what it turned out to be (X3).
+    #[inline]
+    pub(crate) fn turn_out(&mut self, kind: CallKind) {
+        if self.kind == CallKind::Function && self.name.is_empty() && self.arguments.is_empty() {
+            self.kind = kind;
+        }
+    }
+
     /// Whether the arguments are one complete JSON value (I2); a custom tool's input never is.
     pub(crate) fn is_complete(&mut self, depth: usize) -> bool {
         self.kind != CallKind::Custom && self.scan(depth) == Progress::Complete

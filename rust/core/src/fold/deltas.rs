@@ -106,6 +106,7 @@ impl Fold {
     #[inline]
     pub(crate) fn call_delta(&mut self, delta: &CallDelta, view: &View<'_>) -> Result<(), Error> {
         self.note_late();
+        self.call = None;
         let index = delta.index.read(view);
         if let (Some(index), Ident::Absent, Ident::Absent, Arguments::Text(span)) =
             (index, delta.id, delta.name, delta.arguments)
@@ -153,9 +154,7 @@ impl Fold {
         let position = choice.bound.get(&index)?.call;
         let call = choice.calls.get_mut(position)?;
         self.call = Some(position);
-        if call.name.is_empty() && call.arguments.is_empty() {
-            call.kind = kind;
-        }
+        call.turn_out(kind);
         let start = call.arguments.len();
         call.joiner.append(raw, flags, &mut call.arguments);
         let end = call.arguments.len();
@@ -204,7 +203,9 @@ impl Fold {
             }
             return Ok(());
         };
-        self.set_kind(call, delta.kind);
+        if let Some(call) = self.call_mut(call) {
+            call.turn_out(delta.kind);
+        }
         self.accept_id(call, id)?;
         self.accept_name(call, name)?;
         let slot = self.current;
@@ -269,7 +270,11 @@ impl Fold {
     fn brought(delta: &CallDelta, view: &View<'_>) -> String {
         match delta.arguments {
             Arguments::Absent => String::new(),
-            Arguments::Text(span) | Arguments::Source(span) => lossy(view.raw(span)).into_owned(),
+            Arguments::Source(span) => lossy(view.raw(span)).into_owned(),
+            Arguments::Text(span) => {
+                let (raw, flags) = view.text(span);
+                decode(raw, flags, &mut 0).into_owned()
+            }
         }
     }
 
@@ -292,6 +297,9 @@ impl Fold {
         let call = self.open(None, false)?;
         if let Some(choice) = self.choices.get_mut(self.current) {
             choice.legacy = Some(call);
+            if let Some(call) = choice.calls.get_mut(call) {
+                call.kind = CallKind::LegacyFunction;
+            }
         }
         Ok(Some(call))
     }
@@ -305,15 +313,6 @@ impl Fold {
                 Ident::Absent | Ident::Given(_) => continue,
             };
             self.quirk(kind, call, || what.to_owned());
-        }
-    }
-
-    /// A call is of the kind of its first delta that says something.
-    fn set_kind(&mut self, call: usize, kind: CallKind) {
-        if let Some(call) = self.call_mut(call) {
-            if call.name.is_empty() && call.arguments.is_empty() {
-                call.kind = kind;
-            }
         }
     }
 

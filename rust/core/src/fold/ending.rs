@@ -161,10 +161,11 @@ impl Fold {
             result.arguments = call.hand_over();
             result.extra = std::mem::take(&mut call.extra);
         }
-        if result.kind != CallKind::Custom && result.status != Status::Complete {
-            if let Some(recovered) = result.recovered(self.limits.depth) {
-                self.quirks.report(QuirkKind::ArgumentsRepeated, place, || recovered.to_owned());
-            }
+        if result.kind != CallKind::Custom
+            && result.status != Status::Complete
+            && let Some(recovered) = result.recovered(self.limits.depth)
+        {
+            self.quirks.report(QuirkKind::ArgumentsRepeated, place, || recovered.to_owned());
         }
         self.show_end(slot, position, Arc::new(result));
     }

@@ -150,7 +150,7 @@ impl Fold {
         if pieces.is_empty() {
             return Ok(());
         }
-        let mut kept = self.take_extra("reasoning_details");
+        let mut kept = self.take_extra("reasoning_details")?;
         let mut result = Ok(());
         for piece in pieces {
             result = result.and_then(|()| self.piece(&mut kept, piece));
@@ -162,15 +162,27 @@ impl Fold {
     /// Merges a piece into that of the same index; one without index is appended.
     fn piece(&mut self, kept: &mut Vec<Value>, piece: Value) -> Result<(), Error> {
         let index = piece.get("index").and_then(usable_index);
-        let same = |other: &&mut Value| index.is_some() && other.get("index").and_then(usable_index) == index;
-        let Some(Value::Object(into)) = kept.iter_mut().find(same) else {
+        let place = kept.iter().position(|other| index.is_some() && other.get("index").and_then(usable_index) == index);
+        let (Some(_), Value::Object(from)) = (index, &piece) else {
             self.charge(piece.weight())?;
             kept.push(piece);
             return Ok(());
         };
-        let Value::Object(from) = piece else { return Ok(()) };
-        for (name, value) in from.into_iter().filter(|(_, value)| !matches!(value, Value::Null)) {
-            self.merge(into, &name, value, &["text", "summary", "data"], false)?;
+        let place = match place {
+            Some(place) => place,
+            None => {
+                let empty = Value::Object(Vec::new());
+                self.charge(empty.weight())?;
+                kept.push(empty);
+                kept.len() - 1
+            }
+        };
+        let Some(Value::Object(into)) = kept.get_mut(place) else { return Ok(()) };
+        for (name, value) in from {
+            let says_nothing = matches!(value, Value::Null) && into.iter().any(|member| member.0 == *name);
+            if !says_nothing {
+                self.merge(into, name, value.clone(), &["text", "summary", "data"], false)?;
+            }
         }
         Ok(())
     }
@@ -270,10 +282,10 @@ impl Fold {
         for (name, value) in members.into_iter().filter(|(_, value)| !matches!(value, Value::Null)) {
             result = result.and_then(|()| self.merge(&mut kept, &name, value, &[], true));
         }
-        if !kept.is_empty() {
-            if let Some(choice) = self.choices.get_mut(slot) {
-                choice.rest().logprobs = Some(Value::Object(kept));
-            }
+        if !kept.is_empty()
+            && let Some(choice) = self.choices.get_mut(slot)
+        {
+            choice.rest().logprobs = Some(Value::Object(kept));
         }
         result
     }
@@ -296,12 +308,15 @@ impl Fold {
         choice.map(|choice| std::mem::take(&mut choice.rest().extra)).unwrap_or_default()
     }
 
-    fn take_extra(&mut self, name: &str) -> Vec<Value> {
-        let Some(choice) = self.choices.get_mut(self.current) else { return Vec::new() };
-        match choice.rest().extra.iter_mut().find(|member| member.0 == name) {
-            Some((_, Value::Array(list))) => std::mem::take(list),
-            _ => Vec::new(),
+    /// Takes a list out of the current choice's extra; its name and the list itself count from the first time on.
+    fn take_extra(&mut self, name: &str) -> Result<Vec<Value>, Error> {
+        if let Some(choice) = self.choices.get_mut(self.current) {
+            if let Some((_, Value::Array(list))) = choice.rest().extra.iter_mut().find(|member| member.0 == name) {
+                return Ok(std::mem::take(list));
+            }
         }
+        self.charge(name.len() + Value::Array(Vec::new()).weight())?;
+        Ok(Vec::new())
     }
 
     fn give_extra(&mut self, name: &str, value: Value) {
@@ -349,6 +364,7 @@ fn thinking<'a>(raw: &[u8], tape: &'a Tape, part: u32, texts: &mut Vec<&'a Node>
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that `Option::filter` calls")]
 fn is_string(node: &&Node) -> bool {
     node.kind == Kind::String
 }

@@ -61,6 +61,24 @@ impl Fold {
         Self { policy, limits, ..Self::default() }
     }
 
+    /// Applies the operations of a payload. Where a call is refused, what reading its entry showed is reported all the
+    /// same, as long as the call was found.
+    #[inline]
+    pub(crate) fn apply_all(&mut self, ops: &[Op], view: &View<'_>) -> Result<(), Error> {
+        for (place, op) in ops.iter().enumerate() {
+            if let Err(error) = self.apply(op, view) {
+                let rest = ops.get(place + 1..).unwrap_or_default();
+                let of_call = rest.iter().take_while(|op| matches!(op, Op::Quirk(_, _, About::Call)));
+                let of_call = of_call.filter(|_| matches!(op, Op::Call(_)) && self.call.is_some());
+                for op in of_call.collect::<Vec<_>>() {
+                    self.apply(op, view)?;
+                }
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
     /// Applies one operation of the payload that `view` shows.
     #[inline]
     pub(crate) fn apply(&mut self, op: &Op, view: &View<'_>) -> Result<(), Error> {
@@ -99,8 +117,8 @@ impl Fold {
             }
             Op::Parts(span) => self.parts(view.raw(span)),
             Op::Details(span, is_reasoning) => self.details(view.raw(span), is_reasoning),
-            Op::CallExtra(name, span) => self.call_extra(&self.decoded(view, name), view.raw(span)),
-            Op::DeltaExtra(name, span) => self.delta_extra(&self.decoded(view, name), view.raw(span)),
+            Op::CallExtra(name, span) => self.call_extra(&Self::decoded(view, name), view.raw(span)),
+            Op::DeltaExtra(name, span) => self.delta_extra(&Self::decoded(view, name), view.raw(span)),
             Op::Logprobs(span) => self.logprobs(view.raw(span)),
             Op::Message(span) => self.message(view.raw(span)),
             Op::Error(span) => Err(Error::provider(view.raw(span), self.limits.depth)),
@@ -119,7 +137,7 @@ impl Fold {
         Ok(())
     }
 
-    fn decoded(&self, view: &View<'_>, span: Span) -> String {
+    fn decoded(view: &View<'_>, span: Span) -> String {
         let (raw, flags) = view.text(span);
         decode(raw, flags, &mut 0).into_owned()
     }

@@ -163,11 +163,13 @@ impl Fold {
         let (added, lone) = (own.text.len() - start, std::mem::take(&mut own.joiner.lone));
         let place = self.place();
         report_lone(&mut self.quirks, lone, place);
-        self.charge(added).inspect_err(|_| {
-            if let Some((_, own)) = self.block_mut(block).and_then(|block| block.own.get_mut(at)) {
-                own.text.truncate(start);
-            }
-        })
+        let charged = self.charge(added);
+        if charged.is_err()
+            && let Some((_, own)) = self.block_mut(block).and_then(|block| block.own.get_mut(at))
+        {
+            own.text.truncate(start);
+        }
+        charged
     }
 
     /// Drops a text that is a block's alone; another one comes in its place.

@@ -342,7 +342,13 @@ impl Frames {
     /// Adds a data line to the event (S4): the only one is left where it lies, several are joined with LF.
     #[inline]
     fn data_line(&mut self, value: &[u8], place: Option<(usize, usize, &[u8])>, limits: &Limits) -> Option<Item> {
-        if !self.has_data {
+        if self.has_data {
+            if let Some((_, _, input)) = place {
+                self.keep(input);
+            }
+            self.data.push(b'\n');
+            self.data.extend_from_slice(value);
+        } else {
             self.has_data = true;
             match place {
                 Some((start, end, _)) => self.inline = Some((start, end)),
@@ -351,12 +357,6 @@ impl Frames {
                     self.data.extend_from_slice(value);
                 }
             }
-        } else {
-            if let Some((_, _, input)) = place {
-                self.keep(input);
-            }
-            self.data.push(b'\n');
-            self.data.extend_from_slice(value);
         }
         let length = self.inline.map_or(self.data.len(), |(start, end)| end - start);
         if length <= limits.event {

@@ -151,7 +151,7 @@ impl Assembler {
         scratch.ops.clear();
         wire::openai_chat::read_message(message, &scratch.tape, &mut scratch.ops);
         let view = View::plain(message);
-        scratch.ops.iter().try_for_each(|op| self.fold.apply(op, &view))
+        self.fold.apply_all(&scratch.ops, &view)
     }
 
     /// W1: no payload decided. An error among those that waited is the error; other objects are of no wire known here.

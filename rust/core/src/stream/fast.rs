@@ -162,9 +162,7 @@ impl Assembler {
         let ops =
             if template.header != 0 && template.header == self.fold.header { &template.body } else { &template.ops };
         self.fold.header = 0;
-        for op in ops {
-            self.fold.apply(op, &view)?;
-        }
+        self.fold.apply_all(ops, &view)?;
         self.fold.header = template.header;
         Ok(())
     }

@@ -148,11 +148,8 @@ impl Assembler {
         let (mut result, is_learnable) = self.read_chunk(payload, name, scratch);
         self.fold.header = 0;
         let view = View::plain(payload);
-        for op in &scratch.ops {
-            if result.is_err() {
-                break;
-            }
-            result = self.fold.apply(op, &view);
+        if result.is_ok() {
+            result = self.fold.apply_all(&scratch.ops, &view);
         }
         self.own_terminal = self.fold.done;
         if self.fast && is_learnable && result.is_ok() {

@@ -156,7 +156,7 @@ impl Shelf {
     /// Gives the number of what the payload says once and for all.
     pub(crate) fn learn(&mut self, read: &Read<'_>, last: &mut usize) -> u64 {
         self.idle = self.idle.saturating_add(1);
-        if self.idle > PATIENCE && self.idle % PATIENCE != 0 {
+        if self.idle > PATIENCE && !self.idle.is_multiple_of(PATIENCE) {
             return 0;
         }
         let Some(mut leaves) = read.leaves() else { return 0 };

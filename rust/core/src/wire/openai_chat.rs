@@ -170,7 +170,6 @@ impl Reader<'_> {
         };
         self.ops.push(Op::Choice(index));
         self.ops.get_mut(first..).unwrap_or_default().rotate_right(1);
-        self.kept(&kept);
         match self.node(delta).map(|node| node.kind) {
             Some(Kind::Object) => {
                 self.ignored.extend(text);
@@ -185,11 +184,12 @@ impl Reader<'_> {
                 }
             }
         }
-        self.object(message, "choices[].message", Op::Message);
-        self.object(logprobs, "choices[].logprobs", Op::Logprobs);
         if let Some(span) = self.string(finish, "choices[].finish_reason") {
             self.ops.push(Op::Finish(span));
         }
+        self.object(logprobs, "choices[].logprobs", Op::Logprobs);
+        self.kept(&kept);
+        self.object(message, "choices[].message", Op::Message);
         self.in_choice = false;
     }
 

@@ -302,8 +302,9 @@ impl<'a> Reader<'_, 'a> {
         if is_terminal {
             self.terminal(response, kind)?;
         }
-        let usage = response.and_then(|response| self.object_in(response, "usage")).filter(|usage| !usage.is_empty());
-        if let Some(node) = usage.and_then(|usage| usage.tape.node(usage.index)) {
+        if let Some(usage) = response.and_then(|response| self.object_in(response, "usage"))
+            && let (Some(node), false) = (usage.tape.node(usage.index), usage.is_empty())
+        {
             self.apply(Op::Usage(Span::source(node), false))?;
         }
         self.fold.done |= is_terminal;
