@@ -17,7 +17,11 @@ impl Joiner {
     /// Appends the fragment `raw`, what stands between the quotes of a valid JSON string, to `text`.
     #[inline]
     pub(crate) fn append(&mut self, raw: &[u8], flags: u8, text: &mut Vec<u8>) {
-        if flags == 0 && self.high == 0 {
+        if flags == 0 {
+            // No escape is in it, so what is held back has no partner; and backslashes of a text decoded before are plain.
+            if self.high != 0 && !raw.is_empty() {
+                self.flush(text);
+            }
             text.extend_from_slice(raw);
         } else if flags & flag::INVALID == 0 {
             self.append_escaped(raw, text);
