@@ -12,6 +12,7 @@ import orjson
 
 import deltafold
 from benches.peers.contender import LOOPBACK, Contender, Feeds, stream
+from benches.peers.http2_server import http2_address
 
 # The server sends the feeds of the long call, whatever is asked; the contenders' own `feeds` are the same.
 
@@ -45,7 +46,7 @@ def address() -> str:
 
 @cache
 def f3dx_client() -> f3dx.OpenAI:
-    return f3dx.OpenAI(api_key="none", base_url=address(), http2=False)
+    return f3dx.OpenAI(api_key="none", base_url=http2_address())
 
 
 @cache

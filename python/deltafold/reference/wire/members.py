@@ -9,7 +9,7 @@ from deltafold.reference.identity import accept, usable_index
 from deltafold.reference.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from deltafold.reference.call import ToolDelta
     from deltafold.reference.json import Document

@@ -221,9 +221,9 @@ impl Fold {
 
     /// An unknown member of a tool-call entry (X2).
     pub(crate) fn call_extra(&mut self, name: &str, raw: &[u8]) -> Result<(), Error> {
-        let place = Place { call: self.call, ..self.place() };
-        let value = self.value_at(raw, place);
         let Some(call) = self.call else { return Ok(()) };
+        let place = Place { call: Some(call), ..self.place() };
+        let value = self.value_at(raw, place);
         let mut extra = self.call_mut(call).map(|call| std::mem::take(&mut call.extra)).unwrap_or_default();
         let result = self.merge(&mut extra, name, value, &[], true);
         if let Some(call) = self.call_mut(call) {
