@@ -304,6 +304,16 @@ impl Fold {
         block.call
     }
 
+    /// Keeps the members that a block begins with; their names do not repeat.
+    pub(crate) fn keep_members(&mut self, block: usize, members: Extra) -> Result<(), Error> {
+        let mut kept = Extra::new();
+        let result = self.put_all(&mut kept, members);
+        if let Some(block) = self.block_mut(block) {
+            block.members = kept;
+        }
+        result
+    }
+
     /// Keeps a member of a block; the last one stands.
     pub(crate) fn keep_member(&mut self, block: usize, name: &str, value: Value) -> Result<(), Error> {
         self.merge_member(block, name, value, false)

@@ -1,5 +1,7 @@
 //! What is kept beside texts and calls: usage, extras, details, log probabilities (U, X).
 
+use std::collections::HashMap;
+
 use super::Fold;
 use crate::chunk::TextKind;
 use crate::completion::Extra;
@@ -75,8 +77,9 @@ impl Fold {
     pub(crate) fn lay_usage(&mut self, usage: Value) {
         let usage = match (self.usage.take(), usage) {
             (Some(Usage::Laid(Value::Object(mut standing))), Value::Object(members)) => {
+                let places = places(&standing);
                 for (name, value) in members.into_iter().filter(|(_, value)| !matches!(value, Value::Null)) {
-                    match standing.iter_mut().find(|member| member.0 == name) {
+                    match places.get(&name).and_then(|&place| standing.get_mut(place)) {
                         Some(member) => member.1 = value,
                         None => standing.push((name, value)),
                     }
@@ -87,6 +90,21 @@ impl Fold {
         };
         self.events.push(Record::Usage(Box::new(usage.clone())));
         self.usage = Some(Usage::Laid(usage));
+    }
+
+    /// Lays members over those that stand, the names of neither repeating; in linear time, however many they are.
+    pub(super) fn put_all(&mut self, into: &mut Extra, members: Extra) -> Result<(), Error> {
+        let places = places(into);
+        for (name, value) in members {
+            if let Some(member) = places.get(&name).and_then(|&place| into.get_mut(place)) {
+                self.recharge(member.1.weight(), value.weight())?;
+                member.1 = value;
+            } else {
+                self.charge(name.len() + value.weight())?;
+                into.push((name, value));
+            }
+        }
+        Ok(())
     }
 
     /// Content that is a list of parts (X1): reasoning first, then text.
@@ -320,6 +338,11 @@ fn usable_index(index: &Value) -> Option<i64> {
         Value::String(text) => integer(text.as_bytes()),
         _ => None,
     }
+}
+
+/// Where the members of those names stand.
+fn places(members: &Extra) -> HashMap<String, usize> {
+    members.iter().enumerate().map(|(place, member)| (member.0.clone(), place)).collect()
 }
 
 /// The texts in a thinking part: the first of its members that is a string or a list, lists taken apart.

@@ -6,9 +6,8 @@ use super::Fold;
 use super::call::Call;
 use super::ending::{Ending, status};
 use crate::chunk::{Arguments, View};
-use crate::completion::{CallKind, Status, ToolCall};
+use crate::completion::{CallKind, Extra, Status, ToolCall};
 use crate::error::{Error, ErrorKind};
-use crate::json::Value;
 use crate::policy::MissingId;
 use crate::quirk::QuirkKind;
 
@@ -57,6 +56,9 @@ impl Fold {
 
     /// Takes an accepted id and name (I1, I3, I12).
     pub(crate) fn identify(&mut self, call: usize, id: Option<&str>, name: Option<&str>) -> Result<(), Error> {
+        if let Some(id) = id {
+            self.see_id(id, None)?;
+        }
         let established = self.call_mut(call).map(|call| call.id.clone()).unwrap_or_default();
         if let Some(id) = id.filter(|id| !established.is_empty() && **id != *established) {
             self.quirk(QuirkKind::IdChanged, Some(call), || format!("{established}, then {id}"));
@@ -65,10 +67,10 @@ impl Fold {
         self.accept_name(call, name)
     }
 
-    /// Keeps an unknown member of a call (X2); the last one stands.
-    pub(crate) fn put_call_extra(&mut self, call: usize, name: &str, value: Value) -> Result<(), Error> {
+    /// Keeps unknown members of a call (X2), whose names do not repeat; the last ones stand.
+    pub(crate) fn put_call_extras(&mut self, call: usize, members: Extra) -> Result<(), Error> {
         let mut extra = self.call_mut(call).map(|call| std::mem::take(&mut call.extra)).unwrap_or_default();
-        let result = self.merge(&mut extra, name, value, &[], false);
+        let result = self.put_all(&mut extra, members);
         if let Some(call) = self.call_mut(call) {
             call.extra = extra;
         }

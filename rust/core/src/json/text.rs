@@ -19,11 +19,11 @@ impl Joiner {
     #[inline]
     pub(crate) fn append(&mut self, raw: &[u8], flags: u8, text: &mut Vec<u8>) {
         if flags == 0 {
-            // No escapes are left in it, though there may be backslashes: it may have been decoded on the way.
-            if !raw.is_empty() {
+            // No escape is in it, so what is held back has no partner; and backslashes of a text decoded before are plain.
+            if self.high != 0 && !raw.is_empty() {
                 self.flush(text);
-                text.extend_from_slice(raw);
             }
+            text.extend_from_slice(raw);
         } else if flags & flag::INVALID == 0 {
             self.append_escaped(raw, text);
         } else {

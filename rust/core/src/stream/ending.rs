@@ -52,7 +52,20 @@ impl Assembler {
             return result.clone();
         }
         let end = if self.fold.done { End::Done } else { self.end };
-        Arc::new(self.fold.completion(self.wire, wire::render(self.wire), end, self.error.clone(), false))
+        // What the data lines of an event that is not whole hold is reported when they are folded; here it is known already.
+        let quirks = self.pending_is_invalid().then(|| self.fold.quirks.clone());
+        if quirks.is_some() {
+            self.note_pending(&[]);
+        }
+        let result = self.fold.completion(self.wire, wire::render(self.wire), end, self.error.clone(), false);
+        if let Some(quirks) = quirks {
+            self.fold.quirks = quirks;
+        }
+        Arc::new(result)
+    }
+
+    fn pending_is_invalid(&self) -> bool {
+        self.error.is_none() && !self.finished && std::str::from_utf8(self.frames.pending(&[])).is_err()
     }
 
     fn finish_once(&mut self, scratch: &mut Scratch) {

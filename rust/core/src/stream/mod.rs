@@ -218,7 +218,9 @@ impl Assembler {
             }
             Item::ErrorLine => {
                 self.error_line(scratch, false);
-                self.note_pending(input);
+                if self.error.is_some() {
+                    self.note_pending(input);
+                }
             }
             Item::Unknown(name) => {
                 self.has_other_lines = true;
@@ -244,13 +246,11 @@ impl Assembler {
         }
     }
 
-    /// S6, for the data lines of an event that an error keeps from being dispatched.
+    /// S6, for the data lines of an event that has not been dispatched.
     fn note_pending(&mut self, input: &[u8]) {
-        if self.error.is_some() {
-            let pending = self.frames.pending(input).to_vec();
-            self.fold.quirks.frame = Some(self.frame);
-            self.report_invalid(&pending);
-        }
+        let pending = self.frames.pending(input).to_vec();
+        self.fold.quirks.frame = Some(self.frame);
+        self.report_invalid(&pending);
     }
 
     /// P7: the error stands, at the frame being read.

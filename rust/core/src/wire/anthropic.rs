@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::members::{Found, Object, Reader};
 use super::{set_path, type_of};
 use crate::chunk::{About, Fit, Index, Op, PartForm, Span, TextKind};
-use crate::completion::{CallKind, ToolCall};
+use crate::completion::{CallKind, Extra, ToolCall};
 use crate::error::Error;
 use crate::fold::Fold;
 use crate::fold::blocks::Block;
@@ -155,14 +155,15 @@ impl<'a> Reader<'_, 'a> {
     fn start_members(&mut self, start: Object<'a>, kind: &str, block: usize) -> Result<(), Error> {
         let form = [&TEXT, &THINKING].into_iter().find(|form| form.kind == kind);
         let part = form.and_then(|form| self.fold.block_mut(block).map(|block| block.part(form, 0)));
+        let (mut members, mut lone) = (Extra::new(), 0);
         for (name, value) in start.members() {
-            let mut lone = 0;
-            let key = start.key(value, &mut lone);
             let is_text = form.is_some_and(|form| form.member.as_bytes() == &*name);
+            let key = start.key(value, &mut lone).into_owned();
             let kept = if is_text { Value::String(String::new()) } else { start.value(value, &mut lone) };
-            self.report_lone(lone);
-            self.fold.keep_member(block, &key, kept)?;
+            members.push((key, kept));
         }
+        self.report_lone(lone);
+        self.fold.keep_members(block, members)?;
         let (Some(form), Some(part)) = (form, part) else { return Ok(()) };
         match self.string_in(start, form.member) {
             Some(text) => {

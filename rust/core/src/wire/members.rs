@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{items, members};
 use crate::chunk::{About, Arguments, Ident, Index, Op, Span, View};
+use crate::completion::Extra;
 use crate::error::Error;
 use crate::fold::{Fold, report_lone};
 use crate::json::Value;
@@ -276,18 +277,15 @@ impl<'a> Reader<'_, 'a> {
 
     /// Keeps the members of a call's beginning or item that are not known (X2); null says nothing.
     pub(crate) fn keep_unknown(&mut self, entry: Object<'a>, call: usize, known: &[&str]) -> Result<(), Error> {
+        let (mut unknown, mut lone) = (Extra::new(), 0);
         for (name, value) in entry.members() {
             let is_known = known.iter().any(|known| known.as_bytes() == &*name);
-            if is_known || entry.node(Some(value)).is_none() {
-                continue;
+            if !is_known && entry.node(Some(value)).is_some() {
+                unknown.push((entry.key(value, &mut lone).into_owned(), entry.value(value, &mut lone)));
             }
-            let mut lone = 0;
-            let key = entry.key(value, &mut lone);
-            let kept = entry.value(value, &mut lone);
-            self.report_lone_of(Some(call), lone);
-            self.fold.put_call_extra(call, &key, kept)?;
         }
-        Ok(())
+        self.report_lone_of(Some(call), lone);
+        self.fold.put_call_extras(call, unknown)
     }
 
     /// An `error` that says something, or any where the event itself is an error (E6).

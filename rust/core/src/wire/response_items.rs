@@ -90,8 +90,12 @@ fn item(fold: &Fold, block: &Block) -> Value {
     if let Some(id) = &block.id {
         members.push(("id".to_owned(), Value::String(id.to_string())));
     }
+    // Names do not repeat, so only these two can be there already.
     for (name, value) in &block.members {
-        set_member(&mut members, name, value.clone());
+        match &**name {
+            "type" | "id" => set_member(&mut members, name, value.clone()),
+            _ => members.push((name.clone(), value.clone())),
+        }
     }
     let is_message = *block.kind == *MESSAGE.kind;
     let lists: &[&str] = match &*block.kind {
