@@ -2,15 +2,16 @@
 
     python -m benches.journal_appends [ROOT] [--sessions 64] [--rounds 5]
 
-`always, in turn` is one program appending to one session after the other, each append its own sync; `always,
-threads` the same from one thread a session, where the kernel may join syncs; `group` is `sync="group"` from
-one thread a session; `os` asks for no sync at all and is the ceiling that the program itself sets. The rounds
-of all are interleaved, and the median counts.
+`in turn` is one program that appends to one session after the other; `threads` has one thread a session,
+where the kernel may join the syncs of `always` by itself; `tasks` is one event loop with a task a session.
+`os` asks for no sync at all: the ceiling that the program itself sets. The rounds of all are interleaved, and
+the median counts.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import statistics
 import tempfile
 import threading
@@ -18,10 +19,12 @@ import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from deltafold.journal import Journal, syncer
+from deltafold.journal import AsyncJournal, Journal, syncer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from deltafold.journal.stores.file import Sync
 
 TEXT = {"message": {"role": "user", "content": "x" * 200}}
 
@@ -48,21 +51,39 @@ def in_threads(journals: list[Journal], count: int) -> None:
         thread.join()
 
 
-MODES: dict[str, tuple[str, Callable[[list[Journal], int], None], int]] = {
+async def in_tasks(journals: list[Journal], count: int) -> None:
+    """One event loop, one task a session."""
+
+    async def work(journal: AsyncJournal) -> None:
+        for _ in range(count):
+            await journal.append("user/message", TEXT)
+
+    await asyncio.gather(*(work(AsyncJournal(journal)) for journal in journals))
+
+
+def as_tasks(journals: list[Journal], count: int) -> None:
+    """The same, run to its end."""
+    asyncio.run(in_tasks(journals, count))
+
+
+MODES: dict[str, tuple[Sync, Callable[[list[Journal], int], None], int]] = {
     "always, in turn": ("always", in_turn, 20),
-    "always, threads": ("always", in_threads, 40),
-    "group": ("group", in_threads, 100),
-    "os": ("os", in_threads, 100),
+    "always, threads": ("always", in_threads, 60),
+    "always, tasks": ("always", as_tasks, 40),
+    "group, threads": ("group", in_threads, 60),
+    "group, tasks": ("group", as_tasks, 60),
+    "os, threads": ("os", in_threads, 60),
+    "os, in turn": ("os", in_turn, 60),
 }
 
 
 def rate(
-    root: str, sync: str, work: Callable[[list[Journal], int], None], sessions: int, count: int
+    root: str, sync: Sync, work: Callable[[list[Journal], int], None], sessions: int, count: int
 ) -> float:
     """Appends a second."""
     with ExitStack() as stack, tempfile.TemporaryDirectory(dir=root) as folder:
         journals = [
-            stack.enter_context(Journal.open(folder, f"s{number}", create=True, sync=sync))  # type: ignore[arg-type]
+            stack.enter_context(Journal.open(folder, f"s{number}", create=True, sync=sync))
             for number in range(sessions)
         ]
         for journal in journals:

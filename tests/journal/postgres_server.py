@@ -81,6 +81,14 @@ class Server:
             settings.write(SETTINGS + f"port = {self.port}\n")
 
     def start(self) -> None:
+        """Start, and answer; after a kill the old processes may take a moment to be gone."""
+        for _ in range(20):
+            if self._answers():
+                return
+            time.sleep(0.2)
+        raise AssertionError("the server does not start")
+
+    def _answers(self) -> bool:
         import psycopg  # noqa: PLC0415  (an extra)
 
         assert self._postgres is not None
@@ -91,19 +99,19 @@ class Server:
             cwd=self.data,
             **self.user,
         )
-        for _ in range(300):
+        while self._process.poll() is None:
             try:
                 psycopg.connect(self.address, connect_timeout=2).close()
             except psycopg.OperationalError:
-                assert self._process.poll() is None, "the server ended"
                 time.sleep(0.05)
             else:
-                return
-        raise AssertionError("the server does not answer")
+                return True
+        return False
 
     def kill(self) -> None:
         """End every process of the server at once, as a power cut of its machine would."""
         assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)  # it starts no new one meanwhile
         for name in os.listdir("/proc"):  # noqa: PTH208
             with contextlib.suppress(OSError, ValueError, IndexError):
                 stat = Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()

@@ -168,7 +168,13 @@ def test_the_async_form_by_await(tmp_path):
         turn_seq = await journal.append_all([forge.user(), forge.assistant(forge.call())])
         assert turn_seq == 2
         assert journal.state.unanswered == 1
+        assert journal.current_turn is not None
         assert await journal.resume()
+        assert journal.current_turn is None
+        assert await journal.adopt([{"role": "user", "content": "x"}, {"role": "tool", "content": "y"}]) != []
+        turn = journal.current_turn
+        await turn.user("more")
+        await turn.end()
         assert (journal.session, journal.torn) == ("s", None)
         await journal.close()
         await journal.close()

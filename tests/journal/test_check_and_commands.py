@@ -12,7 +12,7 @@ import tracemalloc
 import pytest
 
 import deltafold
-from deltafold.cli import main
+from deltafold.cli import journal_common, main
 from deltafold.journal import FileStore, Journal, Refused
 from deltafold.journal.check import check
 from deltafold.journal.targets import Target, targets_of
@@ -299,3 +299,17 @@ def test_paths_that_name_nothing(tmp_path, capsys):
     assert (code, "there is nothing at" in err) == (3, True)
     assert list(targets_of(str(tmp_path))) == []
     assert run(capsys, "check", tmp_path)[0] == 0
+
+
+def test_progress_is_shown_on_a_terminal_alone(tmp_path, capsys, monkeypatch):
+    """A line that says how far it is, taken away at the end; a pipe gets none of it."""
+    one = large(tmp_path, 1500)
+    monkeypatch.setattr(journal_common, "_PROGRESS_SECONDS", 0.0)
+    _, _, err = run(capsys, "check", tmp_path)
+    assert err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    _, out, err = run(capsys, "check", tmp_path)
+    assert "0 sessions checked; this one: 4096 records, " in err
+    assert err.endswith("\r\x1b[K")
+    assert "records" in out
+    assert one.session == "s"

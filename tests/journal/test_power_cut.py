@@ -108,8 +108,8 @@ def test_power_cut_in_the_middle_of_many_writers(disk, sync):
         for thread in threads:
             thread.start()
         stop.wait(0.05 + 0.01 * number)
-        # What was acknowledged before the cut began. A sync that is under way while the ioctl runs may still be
-        # answered with success by the kernel, which no power cut could do.
+        # Taken before the cut: what a sync that is under way answers afterwards, nobody hears when the power
+        # goes (ext4 may answer it with success although the shutdown has dropped the transaction).
         before = {session: list(seen) for session, seen in acknowledged.items()}
         disk.cut_power()
         stop.set()

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from deltafold.journal import closers
 from deltafold.journal.chunks import Bytes, async_chunks_of
-from deltafold.journal.journal import Journal, closing_entries, opening_entries
+from deltafold.journal.journal import Journal, OpenOptions, closing_entries, opening_entries
 from deltafold.journal.turn import Content, TurnState, outcome_of, result_content, user_entry
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Generator, Sequence
+    import os
+    from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterable, Sequence
     from types import TracebackType
 
     from deltafold import Completion, Limits, Policy, ToolCall
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from deltafold.journal.history import Wire
     from deltafold.journal.opening import TornTail
     from deltafold.journal.state import State
-    from deltafold.journal.stores.base import Promise
+    from deltafold.journal.stores.base import Promise, Store
     from deltafold.journal.writer import Entry, Writer
 
 
@@ -80,7 +81,9 @@ class AsyncJournal:
         self._closed = False
 
     @classmethod
-    def open(cls, root: Any, session: str, **options: Any) -> Opening:  # noqa: ANN401  (those of `Journal.open`)
+    def open(
+        cls, root: str | os.PathLike[str] | Store, session: str, **options: Unpack[OpenOptions]
+    ) -> Opening:
         """Open a session: to be awaited, or used with `async with`."""
         return Opening(root, session, options)
 
@@ -128,6 +131,21 @@ class AsyncJournal:
             await put(self._writer, entries)
         return bool(entries)
 
+    @property
+    def current_turn(self) -> AsyncTurn | None:
+        """The open turn; see `Journal.current_turn`."""
+        number = self._writer.state.turn
+        if number is None:
+            return None
+        if self._turn is None or self._turn.number != number:
+            self._turn = AsyncTurn(self._writer, number, raw=self._journal.keeps_raw)
+        return self._turn
+
+    async def adopt(self, messages: Iterable[dict[str, Any]]) -> list[str]:
+        """Take over chat messages that another program kept; see `Journal.adopt`."""
+        self._leave_turn()
+        return await asyncio.to_thread(self._journal.adopt, messages)
+
     async def messages(self, wire: Wire = "openai-chat") -> list[dict[str, Any]]:
         """Return the history as the messages of the next request; see `Journal.messages`."""
         return await asyncio.to_thread(self._journal.messages, wire)
@@ -163,7 +181,7 @@ class AsyncJournal:
 class Opening:
     """An `AsyncJournal` that is being opened: await it, or enter it."""
 
-    def __init__(self, root: Any, session: str, options: dict[str, Any]) -> None:  # noqa: ANN401
+    def __init__(self, root: str | os.PathLike[str] | Store, session: str, options: OpenOptions) -> None:
         """Keep what to open; nothing is opened yet."""
         self._root = root
         self._session = session

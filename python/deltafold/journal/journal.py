@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 from deltafold.journal import closers
 from deltafold.journal.adopt import Adoption
@@ -48,6 +48,20 @@ def closing_entries(state: State) -> list[Entry]:
     if state.turn is not None and state.at_rest:
         entries.append(("turn/end", {"turn": state.turn, "reason": "done"}))
     return [*entries, ("session/close", {})]
+
+
+class OpenOptions(TypedDict, total=False):
+    """The options of `Journal.open`."""
+
+    create: bool
+    exclusive: bool
+    resume: bool
+    sync: Sync
+    raw: bool
+    compression: Compression
+    quarantine: bool
+    cwd: str | None
+    meta: dict[str, Any] | None
 
 
 class Journal:
