@@ -312,10 +312,10 @@ impl Fold {
 
     /// Takes a list out of the current choice's extra; its name and the list itself count from the first time on.
     fn take_extra(&mut self, name: &str) -> Result<Vec<Value>, Error> {
-        if let Some(choice) = self.choices.get_mut(self.current) {
-            if let Some((_, Value::Array(list))) = choice.rest().extra.iter_mut().find(|member| member.0 == name) {
-                return Ok(std::mem::take(list));
-            }
+        if let Some(choice) = self.choices.get_mut(self.current)
+            && let Some((_, Value::Array(list))) = choice.rest().extra.iter_mut().find(|member| member.0 == name)
+        {
+            return Ok(std::mem::take(list));
         }
         self.charge(name.len() + Value::Array(Vec::new()).weight())?;
         Ok(Vec::new())

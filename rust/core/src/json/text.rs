@@ -79,7 +79,7 @@ impl Joiner {
     }
 
     /// Whether half of a pair is held back.
-    pub(crate) const fn holds(&self) -> bool {
+    pub(crate) const fn holds(self) -> bool {
         self.high != 0
     }
 
