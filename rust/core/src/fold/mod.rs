@@ -15,6 +15,7 @@ use crate::completion::Extra;
 use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventLog, Fragment, Record};
 use crate::json::Value;
+use crate::json::tape::with_spare;
 use crate::json::text::decode;
 use crate::policy::{Limits, Policy};
 use crate::quirk::{Place, QuirkKind, QuirkLog};
@@ -45,7 +46,7 @@ pub(crate) struct Fold {
     usage: Option<Usage>,
     usage_aside: bool,
     kept: Vec<extras::Kept>,
-    /// The number of what the last chunk said once and for all; 0 where it is not known.
+    /// The number of something said once and for all that holds; 0 where none is known to.
     pub(crate) header: u64,
     pub(crate) extra: Extra,
     /// Calls opened in all.
@@ -77,6 +78,17 @@ impl Fold {
             }
         }
         Ok(())
+    }
+
+    /// Whether applying what an operation says once and for all would change nothing.
+    pub(crate) fn holds(&self, op: &Op, view: &View<'_>) -> bool {
+        match *op {
+            Op::Id(_) => self.id.is_some(),
+            Op::Model(_) => self.model.is_some(),
+            Op::Created(_) => self.created.is_some(),
+            Op::Keep(name, span) => self.keeps(name, view.raw(span)),
+            _ => true,
+        }
     }
 
     /// Applies one operation of the payload that `view` shows.
@@ -152,12 +164,11 @@ impl Fold {
 
     /// The same, of what is at that place.
     pub(crate) fn value_at(&mut self, raw: &[u8], place: Place) -> Value {
-        let mut tape = crate::json::tape::Tape::default();
-        if tape.read(raw, self.limits.depth).is_err() {
-            return Value::Null;
-        }
         let mut lone = 0;
-        let value = Value::from_tape(raw, &tape, 0, &mut lone);
+        let value = with_spare(|tape| match tape.read(raw, self.limits.depth) {
+            Ok(()) => Value::from_tape(raw, tape, 0, &mut lone),
+            Err(_) => Value::Null,
+        });
         report_lone(&mut self.quirks, lone, place);
         value
     }

@@ -151,7 +151,7 @@ impl Frames {
 
     /// Reads on in `input` from `at` until something is found or the input ends.
     pub(crate) fn next(&mut self, input: &[u8], at: &mut usize, limits: &Limits) -> Option<Item> {
-        self.skip_bom(input, at);
+        self.begin(input, at);
         while *at < input.len() {
             self.pass_lf(input, at);
             let rest = input.get(*at..).unwrap_or_default();
@@ -212,6 +212,14 @@ impl Frames {
         }
         if self.line.capacity() > 4096 && self.line.is_empty() {
             self.line = Vec::new();
+        }
+    }
+
+    /// Passes what may stand before the first line.
+    #[inline]
+    pub(crate) fn begin(&mut self, input: &[u8], at: &mut usize) {
+        if self.bom < BOM.len() {
+            self.skip_bom(input, at);
         }
     }
 

@@ -1,140 +1,194 @@
 //! The fast path: frames that a template recognises are folded without being parsed.
 
 use super::Assembler;
+use super::held::Pending;
 use super::scratch::Scratch;
 use crate::error::Error;
-use crate::json::scan::{self, flag};
-use crate::template::{Found, Kind, Read, Template, pass_blanks};
+use crate::json::scan::flag;
+use crate::template::{Compared, Marks, NONE, Progress, Read, SUCCESSORS, Template};
 
 /// Bytes that may be looked at in vain at first, and at most.
 pub(super) const ALLOWANCE: usize = 32 << 10;
 
+/// What an event turned out to be.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Seen {
+    /// A template recognises it, and it is this long.
+    Whole(usize),
+    /// A template recognises what is there of it.
+    SoFar(Pending),
+    /// None does.
+    Other,
+}
+
 impl Assembler {
-    /// Takes events from `at` on as long as each brings nothing but one fragment and is the one expected.
-    pub(super) fn recognise_quick(&mut self, input: &[u8], at: &mut usize, scratch: &mut Scratch) {
-        if self.fold.done {
-            return;
-        }
-        let (start, frame) = (*at, self.frame);
-        let offset = self.frames.offset();
-        while let Some(length) =
-            self.quick(input.get(*at..).unwrap_or_default(), offset + (*at - start) as u64, scratch)
-        {
-            self.frame += 1;
-            *at += length;
+    /// Takes events from `at` on, where one begins, as long as a template recognises them; what the input holds of a last
+    /// one is kept.
+    #[inline]
+    pub(super) fn recognise(&mut self, input: &[u8], at: &mut usize, scratch: &mut Scratch) {
+        while !self.fold.done && *at < input.len() {
+            let rest = input.get(*at..).unwrap_or_default();
+            match self.event(rest, scratch) {
+                Seen::Whole(length) => *at += length,
+                Seen::SoFar(pending) if self.hold(rest, pending) => *at = input.len(),
+                _ => break,
+            }
             if self.error.is_some() {
                 break;
             }
         }
-        let length = *at - start;
-        if length == 0 {
-            return;
-        }
         scratch.shelf.touch(self.template);
-        self.counters.frames_recognised += self.frame - frame;
-        self.counters.bytes_scanned += length as u64;
-        self.allowance = (self.allowance + length).min(ALLOWANCE);
-        self.frames.pass(length);
     }
 
-    /// The length of the event that `rest` begins with, once its fragment is folded; None where it is another one.
+    /// Folds the event that `rest` begins with, if all of it is there and a template recognises it.
     #[inline]
-    fn quick(&mut self, rest: &[u8], offset: u64, scratch: &mut Scratch) -> Option<usize> {
-        let (template, decoded, place) = scratch.shelf.likely(self.template)?;
-        let quick = template.quick.as_ref()?;
-        if template.header != self.fold.header || template.header == 0 || !self.allows(template) {
-            return None;
-        }
-        let event = rest.get(..rest.len().min(self.allowance))?;
-        let start = quick.opening.len();
-        if event.get(..start)? != &*quick.opening {
-            self.looked_in_vain(start);
-            return None;
-        }
-        decoded.clear();
-        let (end, flags) = match scan::text(event, start, decoded) {
-            Ok(text) => text,
-            Err(end) => {
-                self.looked_in_vain(end);
-                return None;
+    fn event(&mut self, rest: &[u8], scratch: &mut Scratch) -> Seen {
+        let (name, start) = match head(rest) {
+            Head::Data(name, start) => (name, start),
+            Head::SoFar => return Seen::SoFar(Pending::of(scratch.shelf.likely(self.template, 0))),
+            Head::Other => return Seen::Other,
+        };
+        for nth in 0..SUCCESSORS {
+            let place = scratch.shelf.likely(self.template, nth);
+            if place == NONE {
+                break;
             }
-        };
-        let mut whole = end + quick.closing.len();
-        let mut fits = event.get(end..whole) == Some(&*quick.closing) && end > start;
-        if let Some(ending) = &quick.ending {
-            let blanks = pass_blanks(event, whole);
-            whole = blanks + ending.len();
-            fits = fits && event.get(blanks..whole) == Some(&**ending);
+            let mut progress = Progress::default();
+            match self.compare(rest, name, start, place, &mut progress, scratch) {
+                Compared::Whole => {
+                    let Some(length) = self.ends(rest, start, progress.at) else { continue };
+                    if length > rest.len() {
+                        return self.so_far(place, start, progress, scratch);
+                    }
+                    if nth > 0 {
+                        scratch.shelf.note(self.template, place);
+                    }
+                    let payload = rest.get(start..start + progress.at).unwrap_or_default();
+                    self.take(payload, length, place, scratch);
+                    if progress.is_new {
+                        scratch.shelf.expect(place, payload);
+                    }
+                    return Seen::Whole(length);
+                }
+                Compared::SoFar => return self.so_far(place, start, progress, scratch),
+                Compared::Differs => self.looked_in_vain(progress.at),
+            }
         }
-        let limits = &self.fold.limits;
-        if !fits || whole > limits.line.min(limits.event) || flags.is_some_and(|flags| flags & flag::INVALID != 0) {
-            self.looked_in_vain(whole);
-            return None;
+        Seen::Other
+    }
+
+    fn so_far(&self, place: u32, start: usize, progress: Progress, scratch: &mut Scratch) -> Seen {
+        let Some((template, marks)) = scratch.shelf.get(place) else { return Seen::Other };
+        let Some(saved) = marks.save(progress.hole) else { return Seen::Other };
+        Seen::SoFar(Pending { place, number: template.number, start, progress, saved })
+    }
+
+    /// Compares the event `rest`, whose data begins at `start`, with the template at that place.
+    #[inline]
+    pub(super) fn compare(
+        &self,
+        rest: &[u8],
+        name: &[u8],
+        start: usize,
+        place: u32,
+        progress: &mut Progress,
+        scratch: &mut Scratch,
+    ) -> Compared {
+        let Some((template, marks)) = scratch.shelf.get(place) else { return Compared::Differs };
+        if !self.allows(template) || *template.name != *name {
+            return Compared::Differs;
         }
-        let (text, flags) = match flags {
-            Some(flags) => (event.get(start..end)?, flags),
-            None => (decoded.as_slice(), 0),
-        };
-        self.template = place;
-        self.fold.quirks.frame = Some(self.frame);
-        if let Err(error) = self.fold.fragment_of(quick.choice, quick.action, text, flags) {
-            self.fail(error, Some(offset));
+        if progress.at == 0 {
+            marks.decoded.clear();
         }
-        Some(whole)
+        // What a hole holds may be long: no more is looked at than the allowance lets.
+        let payload = rest.get(start..).unwrap_or_default();
+        let within = payload.get(..payload.len().min(self.allowance)).unwrap_or_default();
+        match template.compare(within, progress, marks) {
+            Compared::SoFar if within.len() < payload.len() => Compared::Differs,
+            compared => compared,
+        }
     }
 
     /// Whether payloads of a template are of this wire and within the limits.
     #[inline]
     fn allows(&self, template: &Template) -> bool {
-        self.wire == Some(template.wire) && template.depth <= self.fold.limits.depth
-    }
-
-    #[inline]
-    fn find(&mut self, payload: &[u8], name: &[u8], scratch: &mut Scratch) -> Option<Found> {
-        let kind = Kind { wire: self.wire?, name, depth: self.fold.limits.depth };
-        let before = self.allowance;
-        let found = scratch.shelf.find(payload, kind, &mut self.template, &mut self.allowance);
-        self.counters.bytes_scanned += (before - self.allowance) as u64;
-        found
-    }
-
-    fn looked_in_vain(&mut self, bytes: usize) {
-        self.allowance = self.allowance.saturating_sub(bytes);
-        self.counters.bytes_scanned += bytes as u64;
-    }
-
-    /// Takes the event at `at`, where one begins, if all of it is there and a template recognises it.
-    #[inline]
-    pub(super) fn recognise(&mut self, input: &[u8], at: &mut usize, scratch: &mut Scratch) -> bool {
-        if self.fold.done {
-            return false;
-        }
-        let rest = input.get(*at..).unwrap_or_default();
-        let Some((name, start)) = head(rest) else { return false };
-        let payload = rest.get(start..).unwrap_or_default();
-        let Some(found) = self.find(payload, name, scratch) else { return false };
-        let blank = match payload.get(found.end..).unwrap_or_default() {
-            [b'\n', b'\n', ..] => 2,
-            [b'\r', b'\n', b'\r', b'\n', ..] => 4,
-            _ => 0,
+        let is_wire = match self.wire {
+            Some(wire) => wire == template.wire,
+            None => template.decides && self.waiting.is_none(),
         };
+        is_wire && template.depth <= self.fold.limits.depth
+    }
+
+    /// The length of the event `rest` whose data are the `length` bytes from `start` on, more than there is where its end
+    /// has not come; None where the data goes on, or is longer than allowed.
+    #[inline]
+    pub(super) fn ends(&mut self, rest: &[u8], start: usize, length: usize) -> Option<usize> {
+        let end = start + length;
+        let blank: &[u8] = if rest.get(end) == Some(&b'\r') { b"\r\n\r\n" } else { b"\n\n" };
+        let behind = rest.get(end..rest.len().min(end + blank.len())).unwrap_or_default();
         let limits = &self.fold.limits;
-        if blank == 0 || found.end > limits.event || b"data: ".len() + found.end.max(start) > limits.line {
-            self.looked_in_vain(found.end);
-            return false;
+        if !blank.starts_with(behind) || end > limits.line || length > limits.event {
+            self.looked_in_vain(length);
+            return None;
         }
-        let length = start + found.end + blank;
+        Some(end + blank.len())
+    }
+
+    /// Folds the payload of an event of `length` bytes, which the template at that place recognises.
+    #[inline]
+    pub(super) fn take(&mut self, payload: &[u8], length: usize, place: u32, scratch: &mut Scratch) {
         self.counters.bytes_scanned += length as u64;
         self.allowance = (self.allowance + length).min(ALLOWANCE);
-        *at += length;
         self.frames.pass(length);
         self.fold.quirks.frame = Some(self.frame);
-        let payload = payload.get(..found.end).unwrap_or_default();
-        if let Err(error) = self.fold_found(found, payload, scratch) {
+        if let Err(error) = self.fold_found(payload, place, scratch) {
             self.fail(error, Some(self.frames.event_offset));
         }
         self.frame += 1;
+    }
+
+    /// Applies the template's operations; what was said once and for all already is left out.
+    #[inline]
+    fn fold_found(&mut self, payload: &[u8], place: u32, scratch: &mut Scratch) -> Result<(), Error> {
+        self.counters.frames_recognised += 1;
+        self.template = place;
+        let Some((template, marks)) = scratch.shelf.get(place) else { return Ok(()) };
+        self.wire = Some(template.wire);
+        let view = marks.view(payload);
+        if self.is_said(template, payload, marks) {
+            return self.fold.apply_all(&template.body, &view);
+        }
+        self.fold.apply_all(&template.ops, &view)?;
+        self.fold.header = template.header;
+        Ok(())
+    }
+
+    /// Whether what a template says once and for all holds already.
+    #[inline]
+    fn is_said(&mut self, template: &Template, payload: &[u8], marks: &Marks) -> bool {
+        let header = template.header;
+        if header == 0
+            || !template.varying.iter().all(|&(name, hole)| {
+                let value = template.quoted(hole, payload, marks);
+                !value.is_empty() && self.fold.keeps(name, value)
+            })
+        {
+            return false;
+        }
+        if self.fold.header != header {
+            let view = marks.view(payload);
+            if !template.ops.iter().all(|op| self.fold.holds(op, &view)) {
+                return false;
+            }
+            self.fold.header = header;
+        }
         true
+    }
+
+    pub(super) fn looked_in_vain(&mut self, bytes: usize) {
+        self.allowance = self.allowance.saturating_sub(bytes);
+        self.counters.bytes_scanned += bytes as u64;
     }
 
     /// Folds a payload that stands alone, if a template recognises all of it.
@@ -144,27 +198,25 @@ impl Assembler {
         name: &[u8],
         scratch: &mut Scratch,
     ) -> Result<bool, Error> {
-        let Some(found) = self.find(payload, name, scratch) else { return Ok(false) };
-        if found.end != payload.len() {
-            self.looked_in_vain(found.end);
-            return Ok(false);
+        for nth in 0..SUCCESSORS {
+            let place = scratch.shelf.likely(self.template, nth);
+            let mut progress = Progress::default();
+            let compared = self.compare(payload, name, 0, place, &mut progress, scratch);
+            if compared != Compared::Whole || progress.at != payload.len() {
+                self.looked_in_vain(progress.at);
+                continue;
+            }
+            if nth > 0 {
+                scratch.shelf.note(self.template, place);
+            }
+            self.counters.bytes_scanned += payload.len() as u64;
+            self.fold_found(payload, place, scratch)?;
+            if progress.is_new {
+                scratch.shelf.expect(place, payload);
+            }
+            return Ok(true);
         }
-        self.counters.bytes_scanned += payload.len() as u64;
-        self.fold_found(found, payload, scratch).map(|()| true)
-    }
-
-    /// Applies the template's operations; what the last chunk said once and for all already is left out.
-    #[inline]
-    fn fold_found(&mut self, found: Found, payload: &[u8], scratch: &mut Scratch) -> Result<(), Error> {
-        self.counters.frames_recognised += 1;
-        let Some(template) = scratch.shelf.get(found.template) else { return Ok(()) };
-        let view = scratch.shelf.marks.view(payload);
-        let ops =
-            if template.header != 0 && template.header == self.fold.header { &template.body } else { &template.ops };
-        self.fold.header = 0;
-        self.fold.apply_all(ops, &view)?;
-        self.fold.header = template.header;
-        Ok(())
+        Ok(false)
     }
 
     /// Learns from a payload that was read and folded. An event that is an error by its name never is a template.
@@ -172,22 +224,53 @@ impl Assembler {
         let is_plain = scratch.tape.flags & flag::INVALID == 0 && name.is_ascii() && name != b"error";
         let Some(wire) = self.wire.filter(|_| is_plain) else { return };
         let Scratch { tape, ops, ignored, shelf } = scratch;
-        self.fold.header = shelf.learn(&Read { wire, name, bytes: payload, tape, ops, ignored }, &mut self.template);
+        let read = Read { wire, name, bytes: payload, tape, ops, ignored };
+        if let Some((place, header)) = shelf.learn(&read, self.template) {
+            self.template = place;
+            self.fold.header = header;
+        }
     }
 }
 
 /// The bytes in which the end of a name is looked for.
 const NAME: usize = 64;
 
-/// The name of the event that `rest` begins with, and where its data does; None where it begins otherwise than most.
+/// How an event begins.
+pub(super) enum Head<'a> {
+    /// With its name, and its data from there on.
+    Data(&'a [u8], usize),
+    /// As most do, as far as it goes.
+    SoFar,
+    /// Otherwise.
+    Other,
+}
+
+/// How the event `rest` begins.
 #[inline]
-fn head(rest: &[u8]) -> Option<(&[u8], usize)> {
+pub(super) fn head(rest: &[u8]) -> Head<'_> {
+    if let Some(line) = rest.strip_prefix(b"data:") {
+        return match line.first() {
+            Some(b' ') => Head::Data(&[], b"data: ".len()),
+            Some(_) => Head::Data(&[], b"data:".len()),
+            None => Head::SoFar,
+        };
+    }
+    named(rest)
+}
+
+/// The same of an event that begins with its name.
+fn named(rest: &[u8]) -> Head<'_> {
     let Some(line) = rest.strip_prefix(b"event: ") else {
-        return rest.starts_with(b"data: ").then_some((&[], b"data: ".len()));
+        let is_short = b"data:".starts_with(rest) || b"event: ".starts_with(rest);
+        return if is_short { Head::SoFar } else { Head::Other };
     };
-    let end = line.iter().take(NAME).position(|byte| matches!(byte, b'\n' | b'\r'))?;
+    let Some(end) = line.iter().take(NAME).position(|byte| matches!(byte, b'\n' | b'\r')) else {
+        return if line.len() < NAME { Head::SoFar } else { Head::Other };
+    };
     let (name, behind) = line.split_at(end);
-    let ending = if behind.starts_with(b"\r\n") { 2 } else { usize::from(behind.starts_with(b"\n")) };
-    let data = behind.get(ending..).filter(|_| ending > 0)?;
-    data.starts_with(b"data: ").then_some((name, b"event: ".len() + end + ending + b"data: ".len()))
+    let ending: &[u8] = if behind.first() == Some(&b'\r') { b"\r\ndata: " } else { b"\ndata: " };
+    if behind.starts_with(ending) {
+        return Head::Data(name, b"event: ".len() + end + ending.len());
+    }
+    if ending.starts_with(behind) { Head::SoFar } else { Head::Other }
 }

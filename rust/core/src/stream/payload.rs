@@ -146,7 +146,6 @@ impl Assembler {
         scratch.ops.clear();
         scratch.ignored.clear();
         let (mut result, is_learnable) = self.read_chunk(payload, name, scratch);
-        self.fold.header = 0;
         let view = View::plain(payload);
         if result.is_ok() {
             result = self.fold.apply_all(&scratch.ops, &view);

@@ -6,10 +6,10 @@ mod learn;
 mod shelf;
 
 pub(crate) use learn::Read;
-pub(crate) use shelf::{Found, Kind, Shelf};
+pub(crate) use shelf::{NONE, SUCCESSORS, Shelf};
 
-use crate::chunk::{Fit, Op, PartForm, TextKind, View};
-use crate::completion::{CallKind, Wire};
+use crate::chunk::{Op, View};
+use crate::completion::Wire;
 use crate::json::scan::{self, flag};
 use crate::wire::openai_chat::is_zero;
 
@@ -24,6 +24,8 @@ pub(crate) enum Hole {
     Number,
     /// A number that is not zero.
     NonZero,
+    /// An integer of at most nine digits, without a sign.
+    Index,
     /// Blanks before the last brace, with which some servers hide how long a text is.
     Blanks,
 }
@@ -36,6 +38,10 @@ pub(crate) struct Leaf {
     pub(crate) kind: Hole,
     /// It is a hole. The others are compared like everything else.
     pub(crate) open: bool,
+    /// It is the same in all chunks of a stream as a rule, though not in other streams.
+    pub(crate) steady: bool,
+    /// The flags of its text.
+    pub(crate) flags: u8,
 }
 
 /// Holes of a template at most.
@@ -63,6 +69,37 @@ impl Default for Text {
 }
 
 impl Marks {
+    #[inline]
+    fn set(&mut self, hole: usize, shift: i64, text: Text) {
+        if let (Some(slot), Some(mark)) = (self.shifts.get_mut(hole + 1), self.holes.get_mut(hole)) {
+            (*slot, *mark) = (shift, text);
+        }
+    }
+
+    /// What is to be kept of the first holes, while the rest of the payload has not come.
+    pub(crate) fn save(&self, holes: usize) -> Option<Saved> {
+        let mut saved = Saved::default();
+        if holes > saved.len() {
+            return None;
+        }
+        let marks = self.shifts.iter().skip(1).zip(&self.holes).take(holes);
+        for (slot, (shift, text)) in saved.iter_mut().zip(marks) {
+            // What was decoded is not kept, so that its raw text is decoded later.
+            let flags = if let Text::Raw(flags) = text { *flags } else { flag::ESCAPED };
+            *slot = (i32::try_from(*shift).ok()?, flags);
+        }
+        Some(saved)
+    }
+
+    /// Takes back what was kept of the first holes.
+    pub(crate) fn restore(&mut self, saved: &Saved, holes: usize) {
+        self.decoded.clear();
+        let marks = self.shifts.iter_mut().skip(1).zip(&mut self.holes).take(holes);
+        for ((shift, text), (saved_shift, flags)) in marks.zip(saved) {
+            (*shift, *text) = (i64::from(*saved_shift), Text::Raw(*flags));
+        }
+    }
+
     /// The payload, seen through the template's operations.
     #[inline]
     pub(crate) fn view<'a>(&'a self, bytes: &'a [u8]) -> View<'a> {
@@ -70,122 +107,199 @@ impl Marks {
     }
 }
 
-/// A payload that brings one fragment of one text, where everything else was said before.
-#[derive(Debug)]
-pub(crate) struct Quick {
-    /// What stands before the fragment, from the beginning of the event on.
-    pub(crate) opening: Box<[u8]>,
-    /// What stands behind it, up to the end of the event, or up to blanks before its last brace.
-    pub(crate) closing: Box<[u8]>,
-    /// What stands behind those blanks, if there are any.
-    pub(crate) ending: Option<Box<[u8]>>,
-    pub(crate) choice: i64,
-    pub(crate) action: Action,
+/// What was found in the first holes of a payload whose rest has not come: the shift behind each and its text's flags.
+pub(crate) type Saved = [(i32, u8); 8];
+
+/// How far a payload has been compared with a template.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Progress {
+    /// The hole that is next.
+    pub(crate) hole: usize,
+    /// Bytes of the template that were found.
+    done: usize,
+    /// Bytes of the payload that were compared.
+    pub(crate) at: usize,
+    /// Something steady differs from what it was in the payload last recognised.
+    pub(crate) is_new: bool,
 }
 
-/// Where the fragment goes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Action {
-    /// To a text of the choice; for reasoning the member that it came in.
-    Text(TextKind, &'static str),
-    /// To the arguments of the call under that index.
-    Arguments(i64, CallKind),
-    /// To the part of that form and place of the block under that index.
-    Part(i64, Fit, &'static PartForm, i64),
-    /// To the input of the block under that index.
-    Input(i64, Fit),
+/// What comparing came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compared {
+    /// The payload is like the template, and ends here.
+    Whole,
+    /// It is as far as it goes.
+    SoFar,
+    /// It is not.
+    Differs,
 }
 
 /// A payload that others are compared with.
 #[derive(Debug)]
 pub(crate) struct Template {
+    /// Unique in the process, so that a template that took another one's place is not taken for it.
+    pub(crate) number: u64,
     pub(crate) wire: Wire,
     /// The name of its event: what it says may depend on it.
-    name: Box<[u8]>,
+    pub(crate) name: Box<[u8]>,
     /// Levels of JSON in it.
     pub(crate) depth: usize,
     bytes: Box<[u8]>,
-    leaves: Vec<Leaf>,
+    leaves: Box<[Leaf]>,
     /// The leaves that are open.
-    holes: Vec<Leaf>,
+    holes: Box<[Leaf]>,
     /// What the payload says.
-    pub(crate) ops: Vec<Op>,
+    pub(crate) ops: Box<[Op]>,
     /// The same without what a stream says once and for all.
-    pub(crate) body: Vec<Op>,
+    pub(crate) body: Box<[Op]>,
     /// Equal for templates that say the same once and for all; 0 where that may vary.
     pub(crate) header: u64,
-    /// The length of what stands outside the holes.
-    fixed: usize,
-    /// What most templates are.
-    pub(crate) quick: Option<Quick>,
+    /// What it says once and for all in holes: the members that are kept, and the holes of their values.
+    pub(crate) varying: Box<[(&'static str, u8)]>,
+    /// It shows its wire, whatever stands in its holes (W1).
+    pub(crate) decides: bool,
     used: u64,
-    /// The template that was recognised after this one.
-    next: usize,
+    /// The templates that were recognised after this one, the last one first.
+    next: [u32; SUCCESSORS],
 }
 
 impl Template {
-    /// What stands before the first hole.
-    fn opening(&self) -> &[u8] {
-        let end = self.holes.first().map_or(self.bytes.len(), |hole| hole.start as usize);
-        self.bytes.get(..end).unwrap_or_default()
+    /// The bytes that it takes, roughly.
+    fn weight(&self) -> usize {
+        let leaves = size_of_val(&*self.leaves) + size_of_val(&*self.holes);
+        size_of::<Self>() + self.bytes.len() + leaves + size_of_val(&*self.ops) + size_of_val(&*self.body)
     }
 
-    /// Where a payload first differs from the opening; its length where it does not.
-    fn differs(&self, bytes: &[u8]) -> usize {
-        let opening = self.opening();
-        opening.iter().zip(bytes).position(|(own, other)| own != other).unwrap_or(opening.len())
-    }
-
-    /// Compares a payload that `bytes` begins with; gives where it ends, or how far the comparison came.
+    /// Goes on comparing a payload that `bytes` begins with. Texts are decoded on the way where they hold simple escapes.
+    /// What is steady is expected to be as it was in the payload last recognised, and looked at hole by hole where it is not.
     #[inline]
-    fn compare(&self, bytes: &[u8], marks: &mut Marks) -> Result<usize, usize> {
-        let (mut at, mut done) = (0, 0);
-        marks.decoded.clear();
-        let slots = marks.shifts.iter_mut().skip(1).zip(&mut marks.holes);
-        for (hole, (shift, mark)) in self.holes.iter().zip(slots) {
-            let fixed = self.bytes.get(done..hole.start as usize).unwrap_or_default();
-            let from = at + fixed.len();
-            if bytes.get(at..from) != Some(fixed) {
-                return Err(from);
+    pub(crate) fn compare(&self, bytes: &[u8], progress: &mut Progress, marks: &mut Marks) -> Compared {
+        let mut singly = 0;
+        loop {
+            let hole = progress.hole;
+            let next = if hole < singly { hole } else { self.lively(hole) };
+            let end = self.holes.get(next).map_or(self.bytes.len(), |leaf| leaf.start as usize);
+            match self.compare_fixed(bytes, progress, end) {
+                Compared::Whole => {}
+                Compared::Differs if hole < next && self.is_before(progress, hole) => {
+                    singly = next;
+                    progress.is_new = true;
+                    continue;
+                }
+                compared => return compared,
             }
-            let (end, text) = value(bytes, from, hole.kind, &mut marks.decoded)?;
-            done = hole.end as usize;
-            at = end;
-            *shift = end as i64 - done as i64;
-            *mark = text;
+            let shift = progress.at as i64 - progress.done as i64;
+            for (place, leaf) in self.holes.iter().enumerate().take(next).skip(hole) {
+                marks.set(place, shift, Text::Raw(leaf.flags));
+            }
+            progress.hole = next;
+            let Some(leaf) = self.holes.get(next) else { return Compared::Whole };
+            let Some((end, text)) = value(bytes, progress.at, leaf.kind, &mut marks.decoded) else {
+                return Compared::Differs;
+            };
+            if end >= bytes.len() {
+                return Compared::SoFar;
+            }
+            progress.hole += 1;
+            progress.done = leaf.end as usize;
+            progress.at = end;
+            marks.set(next, end as i64 - i64::from(leaf.end), text);
         }
-        let fixed = self.bytes.get(done..).unwrap_or_default();
-        let end = at + fixed.len();
-        if bytes.get(at..end) == Some(fixed) { Ok(end) } else { Err(end) }
+    }
+
+    /// The first hole from `hole` on that is not steady.
+    #[inline]
+    fn lively(&self, hole: usize) -> usize {
+        let holes = self.holes.get(hole..).unwrap_or_default();
+        hole + holes.iter().take_while(|leaf| leaf.steady).count()
+    }
+
+    /// Whether comparing has not come beyond where the hole begins.
+    fn is_before(&self, progress: &Progress, hole: usize) -> bool {
+        self.holes.get(hole).is_some_and(|leaf| progress.done <= leaf.start as usize)
+    }
+
+    /// What is steady is expected to be as it is in this payload from now on, where it is as long as before.
+    fn expect(&mut self, payload: &[u8], marks: &Marks) {
+        for (place, leaf) in self.holes.iter_mut().enumerate().filter(|(_, leaf)| leaf.steady) {
+            let (Some(before), Some(behind)) = (marks.shifts.get(place), marks.shifts.get(place + 1)) else { return };
+            let (from, to) = (leaf.start as usize, leaf.end as usize);
+            let start = usize::try_from(i64::from(leaf.start) + before).unwrap_or_default();
+            let now = payload.get(start..start + (to - from));
+            if let (true, Some(Text::Raw(flags)), Some(now), Some(own)) =
+                (before == behind, marks.holes.get(place), now, self.bytes.get_mut(from..to))
+            {
+                own.copy_from_slice(now);
+                leaf.flags = *flags;
+            }
+        }
+    }
+
+    /// Compares on to the position `end` of the template.
+    #[inline]
+    fn compare_fixed(&self, bytes: &[u8], progress: &mut Progress, end: usize) -> Compared {
+        let fixed = self.bytes.get(progress.done..end).unwrap_or_default();
+        let rest = bytes.get(progress.at..).unwrap_or_default();
+        let length = fixed.len().min(rest.len());
+        if fixed.get(..length) != rest.get(..length) {
+            return Compared::Differs;
+        }
+        progress.done += length;
+        progress.at += length;
+        if length == fixed.len() { Compared::Whole } else { Compared::SoFar }
+    }
+
+    /// The value in a hole that is a plain string, with its quotes.
+    #[inline]
+    pub(crate) fn quoted<'a>(&self, hole: u8, bytes: &'a [u8], marks: &Marks) -> &'a [u8] {
+        let hole = usize::from(hole);
+        let (Some(leaf), Some(Text::Raw(0))) = (self.holes.get(hole), marks.holes.get(hole)) else { return &[] };
+        let shift = |holes: usize| marks.shifts.get(holes).copied().unwrap_or(0);
+        let start = usize::try_from(i64::from(leaf.start) + shift(hole) - 1);
+        let end = usize::try_from(i64::from(leaf.end) + shift(hole + 1) + 1);
+        start.ok().zip(end.ok()).and_then(|(start, end)| bytes.get(start..end)).unwrap_or_default()
     }
 }
 
-/// Passes the value of a hole at `at`; gives where it ends and its text, or where it is not such a value.
+/// Passes the value of a hole at `at`; gives where it ends, at the end of `bytes` if that is not known yet, and its text.
+/// None where it is not such a value.
 #[inline]
-fn value(bytes: &[u8], at: usize, kind: Hole, decoded: &mut Vec<u8>) -> Result<(usize, Text), usize> {
+fn value(bytes: &[u8], at: usize, kind: Hole, decoded: &mut Vec<u8>) -> Option<(usize, Text)> {
+    let text = Text::Raw(0);
     match kind {
         Hole::Filled | Hole::String => {
             let start = decoded.len();
-            let (end, flags) = scan::text(bytes, at, decoded)?;
-            let text = match flags {
-                Some(flags) if flags & flag::INVALID != 0 => return Err(end),
-                Some(flags) => Text::Raw(flags),
-                None => Text::Decoded(start as u32, decoded.len() as u32),
-            };
-            if end > at || kind == Hole::String { Ok((end, text)) } else { Err(end) }
+            match scan::text(bytes, at, decoded) {
+                Ok((end, _)) if end == at && kind == Hole::Filled => None,
+                Ok((end, None)) => Some((end, Text::Decoded(start as u32, decoded.len() as u32))),
+                Ok((_, Some(flags))) if flags & flag::INVALID != 0 => None,
+                Ok((end, Some(flags))) => Some((end, Text::Raw(flags))),
+                Err(end) => (end + LONGEST_ESCAPE > bytes.len()).then_some((bytes.len(), text)),
+            }
         }
-        Hole::Blanks => Ok((pass_blanks(bytes, at), Text::Raw(0))),
-        Hole::Number | Hole::NonZero => {
-            let end = scan::number(bytes, at)?;
-            let number = bytes.get(at..end).unwrap_or_default();
-            if kind == Hole::Number || !is_zero(number) { Ok((end, Text::Raw(0))) } else { Err(end) }
+        Hole::Blanks => Some((pass_blanks(bytes, at), text)),
+        Hole::Index => {
+            let digits = bytes.get(at..).unwrap_or_default().iter().take(9).take_while(|byte| byte.is_ascii_digit());
+            let end = at + digits.count();
+            let is_index = end == at + 1 || bytes.get(at) != Some(&b'0');
+            ((end > at && is_index) || end == bytes.len()).then_some((end, text))
         }
+        Hole::Number | Hole::NonZero => match scan::number(bytes, at) {
+            Ok(end) if kind == Hole::NonZero && is_zero(bytes.get(at..end).unwrap_or_default()) => {
+                (end == bytes.len()).then_some((end, text))
+            }
+            Ok(end) => Some((end, text)),
+            Err(end) => (end >= bytes.len()).then_some((end, text)),
+        },
     }
 }
 
+/// Bytes of `\uXXXX`: where so many are missing, an escape may go on.
+const LONGEST_ESCAPE: usize = 6;
+
 /// The first position from `at` on that is no blank. Line ends are none here: they may end the event.
 #[inline]
-pub(crate) fn pass_blanks(bytes: &[u8], mut at: usize) -> usize {
+fn pass_blanks(bytes: &[u8], mut at: usize) -> usize {
     while matches!(bytes.get(at), Some(b' ' | b'\t')) {
         at += 1;
     }
