@@ -47,8 +47,7 @@ impl Fold {
     /// X2: the last one stands. Most chunks say the same again.
     #[inline]
     pub(crate) fn keep(&mut self, name: &'static str, raw: &[u8]) -> Result<(), Error> {
-        let same = |kept: &Kept| kept.name == name && &*kept.raw == raw;
-        if self.kept.iter().any(same) && !raw.contains(&b'\\') {
+        if self.keeps(name, raw) {
             return Ok(());
         }
         let weight = name.len() + self.value_at(raw, Place::default()).weight();
@@ -56,7 +55,7 @@ impl Fold {
         let before = place.and_then(|place| self.kept.get(place)).map_or(0, |kept| kept.weight);
         self.discharge(before);
         self.charge(weight)?;
-        self.header = 0;
+        self.said = 0;
         let kept = Kept { name, raw: raw.into(), weight };
         match place.and_then(|place| self.kept.get_mut(place)) {
             Some(slot) => *slot = kept,
@@ -65,10 +64,9 @@ impl Fold {
         Ok(())
     }
 
-    /// Whether that is what is kept under the name already.
-    #[inline]
-    pub(crate) fn keeps(&self, name: &str, raw: &[u8]) -> bool {
-        self.kept.iter().any(|kept| kept.name == name && *kept.raw == *raw)
+    /// Whether that is what is kept under the name already. Escapes are looked at each time, for what they report (P5).
+    pub(super) fn keeps(&self, name: &str, raw: &[u8]) -> bool {
+        self.kept.iter().any(|kept| kept.name == name && *kept.raw == *raw) && !raw.contains(&b'\\')
     }
 
     /// U1: the last one stands; one that came aside only where no other did.

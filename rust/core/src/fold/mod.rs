@@ -46,8 +46,8 @@ pub(crate) struct Fold {
     usage: Option<Usage>,
     usage_aside: bool,
     kept: Vec<extras::Kept>,
-    /// The number of something said once and for all that holds; 0 where none is known to.
-    pub(crate) header: u64,
+    /// The epoch of a template: what that one says once and for all holds. 0 where none is known to.
+    pub(crate) said: u64,
     pub(crate) extra: Extra,
     /// Calls opened in all.
     opened: usize,
@@ -78,6 +78,23 @@ impl Fold {
             }
         }
         Ok(())
+    }
+
+    /// The same for the operations of most payloads: one fragment of one text.
+    #[inline]
+    pub(crate) fn apply_most(&mut self, ops: &[Op], view: &View<'_>) -> Result<(), Error> {
+        match ops {
+            [Op::Choice(index), Op::Text(kind, span, member)] => {
+                self.enter(*index)?;
+                let (raw, flags) = view.text(*span);
+                self.text(*kind, raw, flags, member)
+            }
+            [Op::Choice(index), Op::Call(delta)] => {
+                self.enter(*index)?;
+                self.call_delta(delta, view)
+            }
+            _ => self.apply_all(ops, view),
+        }
     }
 
     /// Whether applying what an operation says once and for all would change nothing.

@@ -5,7 +5,7 @@ use super::held::Pending;
 use super::scratch::Scratch;
 use crate::error::Error;
 use crate::json::scan::flag;
-use crate::template::{Compared, Marks, NONE, Progress, Read, SUCCESSORS, Template};
+use crate::template::{Compared, NONE, Progress, Read, SUCCESSORS, Template};
 
 /// Bytes that may be looked at in vain at first, and at most.
 pub(super) const ALLOWANCE: usize = 32 << 10;
@@ -27,6 +27,10 @@ impl Assembler {
     #[inline]
     pub(super) fn recognise(&mut self, input: &[u8], at: &mut usize, scratch: &mut Scratch) {
         while !self.fold.done && *at < input.len() {
+            self.recognise_again(input, at, scratch);
+            if self.error.is_some() || *at == input.len() {
+                break;
+            }
             let rest = input.get(*at..).unwrap_or_default();
             match self.event(rest, scratch) {
                 Seen::Whole(length) => *at += length,
@@ -38,6 +42,55 @@ impl Assembler {
             }
         }
         scratch.shelf.touch(self.template);
+    }
+
+    /// Takes events from `at` on as long as the templates expected recognise them and nothing is new but what stands in
+    /// their holes: most events.
+    #[inline]
+    fn recognise_again(&mut self, input: &[u8], at: &mut usize, scratch: &mut Scratch) {
+        let (start, frame) = (*at, self.frame);
+        let limit = self.fold.limits.line.min(self.fold.limits.event);
+        'events: while *at < input.len() {
+            let place = scratch.shelf.likely(self.template, 0);
+            let Some((template, marks)) = scratch.shelf.get(place) else { break };
+            if template.epoch != self.fold.said || !self.allows(template) {
+                break;
+            }
+            loop {
+                let rest = input.get(*at..).unwrap_or_default();
+                let rest = rest.get(..rest.len().min(self.allowance).min(limit)).unwrap_or_default();
+                marks.decoded.clear();
+                let (lead, length) = match template.compare_event(rest, marks) {
+                    Ok(lengths) => lengths,
+                    Err(looked_at) => {
+                        self.looked_in_vain(looked_at);
+                        break 'events;
+                    }
+                };
+                self.fold.quirks.frame = Some(self.frame);
+                let view = marks.view(rest.get(lead..).unwrap_or_default());
+                if let Err(error) = self.fold.apply_most(&template.body, &view) {
+                    let offset = self.frames.offset() + (*at - start) as u64;
+                    self.fail(error, Some(offset));
+                }
+                self.template = place;
+                self.frame += 1;
+                *at += length;
+                if self.error.is_some() {
+                    break 'events;
+                }
+                if template.successor() != place || *at >= input.len() {
+                    break;
+                }
+            }
+        }
+        let length = *at - start;
+        if length > 0 {
+            self.counters.frames_recognised += self.frame - frame;
+            self.counters.bytes_scanned += length as u64;
+            self.allowance = (self.allowance + length).min(ALLOWANCE);
+            self.frames.pass(length);
+        }
     }
 
     /// Folds the event that `rest` begins with, if all of it is there and a template recognises it.
@@ -64,10 +117,7 @@ impl Assembler {
                         scratch.shelf.note(self.template, place);
                     }
                     let payload = rest.get(start..start + progress.at).unwrap_or_default();
-                    self.take(payload, length, place, scratch);
-                    if progress.is_new {
-                        scratch.shelf.expect(place, payload);
-                    }
+                    self.take(payload, length, place, &progress, scratch);
                     return Seen::Whole(length);
                 }
                 Compared::SoFar => return self.so_far(place, start, progress, scratch),
@@ -125,9 +175,12 @@ impl Assembler {
     #[inline]
     pub(super) fn ends(&mut self, rest: &[u8], start: usize, length: usize) -> Option<usize> {
         let end = start + length;
+        let limits = &self.fold.limits;
+        if rest.get(end..end + 2) == Some(b"\n\n") && end <= limits.line && length <= limits.event {
+            return Some(end + 2);
+        }
         let blank: &[u8] = if rest.get(end) == Some(&b'\r') { b"\r\n\r\n" } else { b"\n\n" };
         let behind = rest.get(end..rest.len().min(end + blank.len())).unwrap_or_default();
-        let limits = &self.fold.limits;
         if !blank.starts_with(behind) || end > limits.line || length > limits.event {
             self.looked_in_vain(length);
             return None;
@@ -137,53 +190,49 @@ impl Assembler {
 
     /// Folds the payload of an event of `length` bytes, which the template at that place recognises.
     #[inline]
-    pub(super) fn take(&mut self, payload: &[u8], length: usize, place: u32, scratch: &mut Scratch) {
+    pub(super) fn take(
+        &mut self,
+        payload: &[u8],
+        length: usize,
+        place: u32,
+        progress: &Progress,
+        scratch: &mut Scratch,
+    ) {
         self.counters.bytes_scanned += length as u64;
         self.allowance = (self.allowance + length).min(ALLOWANCE);
         self.frames.pass(length);
         self.fold.quirks.frame = Some(self.frame);
-        if let Err(error) = self.fold_found(payload, place, scratch) {
+        if let Err(error) = self.fold_found(payload, place, progress, scratch) {
             self.fail(error, Some(self.frames.event_offset));
         }
         self.frame += 1;
     }
 
     /// Applies the template's operations; what was said once and for all already is left out.
-    #[inline]
-    fn fold_found(&mut self, payload: &[u8], place: u32, scratch: &mut Scratch) -> Result<(), Error> {
+    fn fold_found(
+        &mut self,
+        payload: &[u8],
+        place: u32,
+        progress: &Progress,
+        scratch: &mut Scratch,
+    ) -> Result<(), Error> {
         self.counters.frames_recognised += 1;
         self.template = place;
         let Some((template, marks)) = scratch.shelf.get(place) else { return Ok(()) };
         self.wire = Some(template.wire);
         let view = marks.view(payload);
-        if self.is_said(template, payload, marks) {
-            return self.fold.apply_all(&template.body, &view);
-        }
-        self.fold.apply_all(&template.ops, &view)?;
-        self.fold.header = template.header;
-        Ok(())
-    }
-
-    /// Whether what a template says once and for all holds already.
-    #[inline]
-    fn is_said(&mut self, template: &Template, payload: &[u8], marks: &Marks) -> bool {
-        let header = template.header;
-        if header == 0
-            || !template.varying.iter().all(|&(name, hole)| {
-                let value = template.quoted(hole, payload, marks);
-                !value.is_empty() && self.fold.keeps(name, value)
-            })
-        {
-            return false;
-        }
-        if self.fold.header != header {
-            let view = marks.view(payload);
-            if !template.ops.iter().all(|op| self.fold.holds(op, &view)) {
-                return false;
+        if !template.ops.iter().all(|op| self.fold.holds(op, &view)) {
+            self.fold.apply_all(&template.ops, &view)?;
+        } else {
+            if !progress.is_new {
+                self.fold.said = template.epoch;
             }
-            self.fold.header = header;
+            self.fold.apply_all(&template.body, &view)?;
         }
-        true
+        if progress.is_new {
+            scratch.shelf.expect(place, payload);
+        }
+        Ok(())
     }
 
     pub(super) fn looked_in_vain(&mut self, bytes: usize) {
@@ -210,11 +259,7 @@ impl Assembler {
                 scratch.shelf.note(self.template, place);
             }
             self.counters.bytes_scanned += payload.len() as u64;
-            self.fold_found(payload, place, scratch)?;
-            if progress.is_new {
-                scratch.shelf.expect(place, payload);
-            }
-            return Ok(true);
+            return self.fold_found(payload, place, &progress, scratch).map(|()| true);
         }
         Ok(false)
     }
@@ -225,9 +270,8 @@ impl Assembler {
         let Some(wire) = self.wire.filter(|_| is_plain) else { return };
         let Scratch { tape, ops, ignored, shelf } = scratch;
         let read = Read { wire, name, bytes: payload, tape, ops, ignored };
-        if let Some((place, header)) = shelf.learn(&read, self.template) {
+        if let Some(place) = shelf.learn(&read, self.template) {
             self.template = place;
-            self.fold.header = header;
         }
     }
 }
@@ -248,6 +292,14 @@ pub(super) enum Head<'a> {
 /// How the event `rest` begins.
 #[inline]
 pub(super) fn head(rest: &[u8]) -> Head<'_> {
+    if rest.first_chunk() == Some(b"data: ") {
+        return Head::Data(&[], b"data: ".len());
+    }
+    begun(rest)
+}
+
+/// The same of an event that does not begin as most do.
+fn begun(rest: &[u8]) -> Head<'_> {
     if let Some(line) = rest.strip_prefix(b"data:") {
         return match line.first() {
             Some(b' ') => Head::Data(&[], b"data: ".len()),

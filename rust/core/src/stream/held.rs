@@ -95,10 +95,7 @@ impl Assembler {
             match self.go_on(&bytes, &mut pending, scratch) {
                 Some(length) if length <= bytes.len() => {
                     let data = bytes.get(pending.start..pending.start + pending.progress.at).unwrap_or_default();
-                    self.take(data, length, pending.place, scratch);
-                    if pending.progress.is_new {
-                        scratch.shelf.expect(pending.place, data);
-                    }
+                    self.take(data, length, pending.place, &pending.progress, scratch);
                     *at = length - before;
                     self.held.bytes = bytes;
                     self.held.clear();

@@ -1,6 +1,6 @@
 //! Making templates of payloads that were read, and opening holes where two of them differ.
 
-use super::{HOLES, Hole, Leaf, NONE, SUCCESSORS, Template};
+use super::{ENDING, HOLES, Hole, Leaf, NONE, SUCCESSORS, Step, Template, Text, unique};
 use crate::chunk::{Arguments, FIXED, Ident, Index, Op, Span};
 use crate::completion::Wire;
 use crate::json::tape::{Kind, Tape};
@@ -163,6 +163,13 @@ impl Read<'_> {
     }
 }
 
+/// In which steps a payload is compared.
+fn steps(holes: &[Leaf], length: usize) -> Box<[Step]> {
+    let lively = holes.iter().enumerate().filter(|(_, leaf)| !leaf.steady);
+    let steps = lively.map(|(next, leaf)| Step { end: leaf.start, next });
+    steps.chain([Step { end: length as u32, next: holes.len() }]).collect()
+}
+
 /// A value that is no hole as yet.
 const fn leaf(start: u32, end: u32, kind: Hole) -> Leaf {
     Leaf { start, end, kind, open: false, steady: false, flags: 0 }
@@ -187,13 +194,8 @@ impl Hasher {
 }
 
 impl Template {
-    /// A template of a payload. `header` numbers what it says once and for all.
-    pub(super) fn new(
-        read: &Read<'_>,
-        leaves: Vec<Leaf>,
-        number: u64,
-        header: impl FnOnce(Vec<u8>) -> u64,
-    ) -> Option<Self> {
+    /// A template of a payload.
+    pub(super) fn new(read: &Read<'_>, leaves: Vec<Leaf>) -> Option<Self> {
         let holes: Box<[Leaf]> = leaves.iter().copied().filter(|leaf| leaf.open).collect();
         if holes.len() > HOLES {
             return None;
@@ -203,22 +205,22 @@ impl Template {
             each_span(op, |span| annotate(span, &holes));
         }
         let body = ops.iter().copied().filter(|op| !is_header(op)).collect();
-        let (header, varying) = match said_once(read, &ops, &holes) {
-            Some((said, varying)) => (header(said), varying),
-            None => (0, Vec::new()),
-        };
+        let (before, end): (&[u8], &[u8]) = if read.name.is_empty() { (b"", b"") } else { (b"event: ", b"\n") };
+        let lead = [before, read.name, end, b"data: "].concat();
         Some(Self {
-            number,
+            number: unique(),
             wire: read.wire,
             name: read.name.into(),
             depth: read.tape.depth,
-            bytes: read.bytes.into(),
+            event: [&*lead, read.bytes, ENDING].concat().into(),
+            lead: lead.len(),
             leaves: leaves.into(),
+            texts: holes.iter().map(|hole| Text::Raw(hole.flags)).collect(),
+            steps: steps(&holes, read.bytes.len()),
             holes,
             ops,
             body,
-            header,
-            varying: varying.into(),
+            epoch: unique(),
             decides: read.wire == Wire::OpenaiChat
                 && members(read.bytes, read.tape, 0).any(|(name, _)| &*name == b"choices"),
             used: 0,
@@ -234,17 +236,17 @@ impl Template {
         }
         let (mut here, mut there) = (0, 0);
         for (own, other) in self.leaves.iter().zip(leaves.iter()) {
-            let fixed = self.bytes.get(here..own.start as usize);
+            let fixed = self.bytes().get(here..own.start as usize);
             if own.kind != other.kind || fixed != read.bytes.get(there..other.start as usize) {
                 return false;
             }
             (here, there) = (own.end as usize, other.end as usize);
         }
-        if self.bytes.get(here..) != read.bytes.get(there..) {
+        if self.bytes().get(here..) != read.bytes.get(there..) {
             return false;
         }
         for (own, other) in self.leaves.iter().zip(leaves) {
-            let text = self.bytes.get(own.start as usize..own.end as usize);
+            let text = self.bytes().get(own.start as usize..own.end as usize);
             other.open |= own.open || text != read.bytes.get(other.start as usize..other.end as usize);
         }
         true
@@ -261,45 +263,6 @@ impl Template {
 /// What is the same in all chunks of a stream as a rule.
 const fn is_header(op: &Op) -> bool {
     matches!(op, Op::Id(_) | Op::Model(_) | Op::Created(_) | Op::Keep(..))
-}
-
-/// What a payload says once and for all, as bytes to compare, and the members that it keeps from a hole; None where what
-/// it says may vary otherwise. That the id, the model and the time are set is all that counts of them, since the first
-/// ones stand (X5).
-fn said_once(read: &Read<'_>, ops: &[Op], holes: &[Leaf]) -> Option<(Vec<u8>, Vec<(&'static str, u8)>)> {
-    let (mut said, mut varying) = (Vec::new(), Vec::new());
-    let mut names: Vec<&str> = Vec::new();
-    for op in ops {
-        match op {
-            Op::Id(_) => said.push(1),
-            Op::Model(_) => said.push(2),
-            Op::Created(_) => said.push(3),
-            Op::Keep(name, span) => {
-                // Where a name is kept twice, what stands is the second one.
-                if names.contains(name) {
-                    return None;
-                }
-                names.push(name);
-                if span.before != span.upto {
-                    let hole = holes.get(usize::from(span.before))?;
-                    let is_it = hole.start == span.start + 1 && hole.end + 1 == span.end;
-                    varying.push((*name, Some(span.before).filter(|_| is_it)?));
-                    continue;
-                }
-                let raw = read.bytes.get(span.start as usize..span.end as usize)?;
-                if raw.contains(&b'\\') {
-                    return None;
-                }
-                said.push(4);
-                said.extend_from_slice(name.as_bytes());
-                said.push(0);
-                said.extend_from_slice(raw);
-                said.push(0);
-            }
-            _ => {}
-        }
-    }
-    Some((said, varying))
 }
 
 /// Says of a span which holes stand before it and in it.

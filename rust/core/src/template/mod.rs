@@ -8,6 +8,8 @@ mod shelf;
 pub(crate) use learn::Read;
 pub(crate) use shelf::{NONE, SUCCESSORS, Shelf};
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use crate::chunk::{Op, View};
 use crate::completion::Wire;
 use crate::json::scan::{self, flag};
@@ -44,6 +46,27 @@ pub(crate) struct Leaf {
     pub(crate) flags: u8,
 }
 
+impl Leaf {
+    /// Passes the hole's value where a payload was compared up to it.
+    #[inline]
+    fn compare(&self, bytes: &[u8], progress: &mut Progress, marks: &mut Marks) -> Compared {
+        let Some((end, text)) = value(bytes, progress.at, self.kind, &mut marks.decoded) else {
+            return Compared::Differs;
+        };
+        if end >= bytes.len() {
+            return Compared::SoFar;
+        }
+        progress.done = self.end as usize;
+        progress.at = end;
+        marks.set(progress.hole, progress.shift(), text);
+        progress.hole += 1;
+        Compared::Whole
+    }
+}
+
+/// What stands behind the data of most events.
+const ENDING: &[u8] = b"\n\n";
+
 /// Holes of a template at most.
 pub(crate) const HOLES: usize = 24;
 
@@ -69,6 +92,18 @@ impl Default for Text {
 }
 
 impl Marks {
+    /// The holes from `first` on are as they are in the template.
+    #[inline]
+    fn set_steady(&mut self, first: usize, texts: &[Text], shift: i64) {
+        let behind = first + texts.len();
+        if let (Some(shifts), Some(holes)) =
+            (self.shifts.get_mut(first + 1..=behind), self.holes.get_mut(first..behind))
+        {
+            shifts.fill(shift);
+            holes.copy_from_slice(texts);
+        }
+    }
+
     #[inline]
     fn set(&mut self, hole: usize, shift: i64, text: Text) {
         if let (Some(slot), Some(mark)) = (self.shifts.get_mut(hole + 1), self.holes.get_mut(hole)) {
@@ -110,9 +145,18 @@ impl Marks {
 /// What was found in the first holes of a payload whose rest has not come: the shift behind each and its text's flags.
 pub(crate) type Saved = [(i32, u8); 8];
 
+/// What is compared at once: all up to `end` of the template, where the hole `next` is, which is not steady; behind the
+/// last hole all that is left.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    end: u32,
+    next: usize,
+}
+
 /// How far a payload has been compared with a template.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Progress {
+    step: usize,
     /// The hole that is next.
     pub(crate) hole: usize,
     /// Bytes of the template that were found.
@@ -121,6 +165,13 @@ pub(crate) struct Progress {
     pub(crate) at: usize,
     /// Something steady differs from what it was in the payload last recognised.
     pub(crate) is_new: bool,
+}
+
+impl Progress {
+    /// How far the payload is ahead of the template.
+    const fn shift(&self) -> i64 {
+        self.at as i64 - self.done as i64
+    }
 }
 
 /// What comparing came to.
@@ -144,18 +195,22 @@ pub(crate) struct Template {
     pub(crate) name: Box<[u8]>,
     /// Levels of JSON in it.
     pub(crate) depth: usize,
-    bytes: Box<[u8]>,
+    /// The event that it was learnt from, as most are written, its steady values as in the payload last recognised.
+    event: Box<[u8]>,
+    /// Where the payload begins in it.
+    lead: usize,
     leaves: Box<[Leaf]>,
     /// The leaves that are open.
     holes: Box<[Leaf]>,
+    /// What stands in them, with which the template begins to be compared where they are steady.
+    texts: Box<[Text]>,
+    steps: Box<[Step]>,
     /// What the payload says.
     pub(crate) ops: Box<[Op]>,
     /// The same without what a stream says once and for all.
     pub(crate) body: Box<[Op]>,
-    /// Equal for templates that say the same once and for all; 0 where that may vary.
-    pub(crate) header: u64,
-    /// What it says once and for all in holes: the members that are kept, and the holes of their values.
-    pub(crate) varying: Box<[(&'static str, u8)]>,
+    /// Another one, unique in the process, whenever what it says once and for all becomes something else.
+    pub(crate) epoch: u64,
     /// It shows its wire, whatever stands in its holes (W1).
     pub(crate) decides: bool,
     used: u64,
@@ -166,71 +221,125 @@ pub(crate) struct Template {
 impl Template {
     /// The bytes that it takes, roughly.
     fn weight(&self) -> usize {
-        let leaves = size_of_val(&*self.leaves) + size_of_val(&*self.holes);
-        size_of::<Self>() + self.bytes.len() + leaves + size_of_val(&*self.ops) + size_of_val(&*self.body)
+        let leaves = size_of_val(&*self.leaves) + size_of_val(&*self.holes) + size_of_val(&*self.texts);
+        size_of::<Self>() + self.event.len() + leaves + size_of_val(&*self.ops) + size_of_val(&*self.body)
+    }
+
+    /// The payload.
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        self.event.get(self.lead..self.event.len() - ENDING.len()).unwrap_or_default()
+    }
+
+    /// The template that was recognised after this one last.
+    #[inline]
+    pub(crate) fn successor(&self) -> u32 {
+        self.next[0]
+    }
+
+    /// Compares an event that `rest` begins with, all of it, where what is steady is as expected and the event is written
+    /// as most are. Gives the lengths of its lead and of itself; where it differs, how far it was looked at.
+    #[inline]
+    pub(crate) fn compare_event(&self, rest: &[u8], marks: &mut Marks) -> Result<(usize, usize), usize> {
+        let (mut at, mut done, mut hole) = (0, 0, 0);
+        for &Step { end, next } in &self.steps {
+            let end = if next < self.holes.len() { self.lead + end as usize } else { self.event.len() };
+            let fixed = self.event.get(done..end).unwrap_or_default();
+            if rest.get(at..at + fixed.len()) != Some(fixed) {
+                return Err(at + fixed.len());
+            }
+            at += fixed.len();
+            if hole < next {
+                marks.set_steady(hole, self.texts.get(hole..next).unwrap_or_default(), at as i64 - end as i64);
+            }
+            let Some(leaf) = self.holes.get(next) else { break };
+            let (end, text) = match plain(rest, at, leaf.kind) {
+                Some(end) => (end, Text::Raw(0)),
+                None => value(rest, at, leaf.kind, &mut marks.decoded).ok_or(at)?,
+            };
+            at = end;
+            done = self.lead + leaf.end as usize;
+            hole = next + 1;
+            marks.set(next, at as i64 - done as i64, text);
+        }
+        Ok((self.lead, at))
     }
 
     /// Goes on comparing a payload that `bytes` begins with. Texts are decoded on the way where they hold simple escapes.
     /// What is steady is expected to be as it was in the payload last recognised, and looked at hole by hole where it is not.
     #[inline]
     pub(crate) fn compare(&self, bytes: &[u8], progress: &mut Progress, marks: &mut Marks) -> Compared {
-        let mut singly = 0;
-        loop {
-            let hole = progress.hole;
-            let next = if hole < singly { hole } else { self.lively(hole) };
-            let end = self.holes.get(next).map_or(self.bytes.len(), |leaf| leaf.start as usize);
-            match self.compare_fixed(bytes, progress, end) {
-                Compared::Whole => {}
-                Compared::Differs if hole < next && self.is_before(progress, hole) => {
-                    singly = next;
+        while let Some(&Step { end, next }) = self.steps.get(progress.step) {
+            match self.compare_fixed(bytes, progress, end as usize) {
+                Compared::Whole => {
+                    let first = progress.hole;
+                    marks.set_steady(first, self.texts.get(first..next).unwrap_or_default(), progress.shift());
+                    progress.hole = next;
+                }
+                Compared::Differs if self.is_before(progress, next) => {
                     progress.is_new = true;
-                    continue;
+                    let compared = self.compare_singly(bytes, progress, marks, next, end as usize);
+                    if compared != Compared::Whole {
+                        return compared;
+                    }
                 }
                 compared => return compared,
             }
-            let shift = progress.at as i64 - progress.done as i64;
-            for (place, leaf) in self.holes.iter().enumerate().take(next).skip(hole) {
-                marks.set(place, shift, Text::Raw(leaf.flags));
+            if let Some(leaf) = self.holes.get(next) {
+                let compared = leaf.compare(bytes, progress, marks);
+                if compared != Compared::Whole {
+                    return compared;
+                }
             }
-            progress.hole = next;
-            let Some(leaf) = self.holes.get(next) else { return Compared::Whole };
-            let Some((end, text)) = value(bytes, progress.at, leaf.kind, &mut marks.decoded) else {
-                return Compared::Differs;
-            };
-            if end >= bytes.len() {
-                return Compared::SoFar;
-            }
-            progress.hole += 1;
-            progress.done = leaf.end as usize;
-            progress.at = end;
-            marks.set(next, end as i64 - i64::from(leaf.end), text);
+            progress.step += 1;
         }
+        Compared::Whole
     }
 
-    /// The first hole from `hole` on that is not steady.
-    #[inline]
-    fn lively(&self, hole: usize) -> usize {
-        let holes = self.holes.get(hole..).unwrap_or_default();
-        hole + holes.iter().take_while(|leaf| leaf.steady).count()
+    /// Compares the holes before `next` one by one, and what stands between them up to `end`.
+    #[cold]
+    fn compare_singly(
+        &self,
+        bytes: &[u8],
+        progress: &mut Progress,
+        marks: &mut Marks,
+        next: usize,
+        end: usize,
+    ) -> Compared {
+        while let Some(leaf) = self.holes.get(progress.hole).filter(|_| progress.hole < next) {
+            let compared = match self.compare_fixed(bytes, progress, leaf.start as usize) {
+                Compared::Whole => leaf.compare(bytes, progress, marks),
+                compared => compared,
+            };
+            if compared != Compared::Whole {
+                return compared;
+            }
+        }
+        self.compare_fixed(bytes, progress, end)
     }
 
-    /// Whether comparing has not come beyond where the hole begins.
-    fn is_before(&self, progress: &Progress, hole: usize) -> bool {
-        self.holes.get(hole).is_some_and(|leaf| progress.done <= leaf.start as usize)
+    /// Whether there are holes before `next` to look at, and comparing has not come beyond where the first of them begins.
+    fn is_before(&self, progress: &Progress, next: usize) -> bool {
+        let hole = self.holes.get(progress.hole).filter(|_| progress.hole < next);
+        hole.is_some_and(|leaf| progress.done <= leaf.start as usize)
     }
 
     /// What is steady is expected to be as it is in this payload from now on, where it is as long as before.
     fn expect(&mut self, payload: &[u8], marks: &Marks) {
-        for (place, leaf) in self.holes.iter_mut().enumerate().filter(|(_, leaf)| leaf.steady) {
+        self.epoch = unique();
+        for (place, leaf) in self.holes.iter().enumerate().filter(|(_, leaf)| leaf.steady) {
             let (Some(before), Some(behind)) = (marks.shifts.get(place), marks.shifts.get(place + 1)) else { return };
             let (from, to) = (leaf.start as usize, leaf.end as usize);
             let start = usize::try_from(i64::from(leaf.start) + before).unwrap_or_default();
-            let now = payload.get(start..start + (to - from));
-            if let (true, Some(Text::Raw(flags)), Some(now), Some(own)) =
-                (before == behind, marks.holes.get(place), now, self.bytes.get_mut(from..to))
-            {
+            let text = marks.holes.get(place).filter(|text| before == behind && matches!(text, Text::Raw(_)));
+            if let (Some(text), Some(now), Some(own), Some(kept)) = (
+                text,
+                payload.get(start..start + (to - from)),
+                self.event.get_mut(self.lead + from..self.lead + to),
+                self.texts.get_mut(place),
+            ) {
                 own.copy_from_slice(now);
-                leaf.flags = *flags;
+                *kept = *text;
             }
         }
     }
@@ -238,7 +347,7 @@ impl Template {
     /// Compares on to the position `end` of the template.
     #[inline]
     fn compare_fixed(&self, bytes: &[u8], progress: &mut Progress, end: usize) -> Compared {
-        let fixed = self.bytes.get(progress.done..end).unwrap_or_default();
+        let fixed = self.bytes().get(progress.done..end).unwrap_or_default();
         let rest = bytes.get(progress.at..).unwrap_or_default();
         let length = fixed.len().min(rest.len());
         if fixed.get(..length) != rest.get(..length) {
@@ -248,22 +357,26 @@ impl Template {
         progress.at += length;
         if length == fixed.len() { Compared::Whole } else { Compared::SoFar }
     }
+}
 
-    /// The value in a hole that is a plain string, with its quotes.
-    #[inline]
-    pub(crate) fn quoted<'a>(&self, hole: u8, bytes: &'a [u8], marks: &Marks) -> &'a [u8] {
-        let hole = usize::from(hole);
-        let (Some(leaf), Some(Text::Raw(0))) = (self.holes.get(hole), marks.holes.get(hole)) else { return &[] };
-        let shift = |holes: usize| marks.shifts.get(holes).copied().unwrap_or(0);
-        let start = usize::try_from(i64::from(leaf.start) + shift(hole) - 1);
-        let end = usize::try_from(i64::from(leaf.end) + shift(hole + 1) + 1);
-        start.ok().zip(end.ok()).and_then(|(start, end)| bytes.get(start..end)).unwrap_or_default()
-    }
+/// A number that is never given twice, not to another thread either.
+fn unique() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// The end of the value of a hole at `at` that is a string of ASCII without escapes, as most are.
+#[inline]
+fn plain(bytes: &[u8], at: usize, kind: Hole) -> Option<usize> {
+    let end = match kind {
+        Hole::Filled | Hole::String => scan::plain_run(bytes, at),
+        _ => return None,
+    };
+    (bytes.get(end) == Some(&b'"') && (end > at || kind == Hole::String)).then_some(end)
 }
 
 /// Passes the value of a hole at `at`; gives where it ends, at the end of `bytes` if that is not known yet, and its text.
 /// None where it is not such a value.
-#[inline]
 fn value(bytes: &[u8], at: usize, kind: Hole, decoded: &mut Vec<u8>) -> Option<(usize, Text)> {
     let text = Text::Raw(0);
     match kind {

@@ -1,15 +1,11 @@
 //! The templates of a thread. Streams of one gateway share them.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use super::learn::Read;
 use super::{Leaf, Marks, Template};
 
 /// Templates kept at most, and the bytes that they may take together: those of a few hundred gateways.
 const KEPT: usize = 1024;
 const ROOM: usize = 768 << 10;
-/// Headers that are numbered at most.
-const HEADERS: usize = 64;
 /// Hashes of payloads that are remembered: a template is made of what comes a second time.
 const REMEMBERED: usize = 2048;
 /// Templates that are likely to follow one, at most.
@@ -27,8 +23,6 @@ pub(crate) struct Shelf {
     weight: usize,
     pub(crate) marks: Marks,
     clock: u64,
-    /// What the templates say once and for all, each with its number.
-    headers: Vec<(Vec<u8>, u64)>,
     /// Hashes of payloads of which no template was made, each where its lowest bits say.
     seen: Vec<u64>,
     /// The templates that streams began with.
@@ -43,7 +37,6 @@ impl Default for Shelf {
             weight: 0,
             marks: Marks::default(),
             clock: 0,
-            headers: Vec::new(),
             seen: Vec::new(),
             first: [NONE; SUCCESSORS],
         }
@@ -93,8 +86,8 @@ impl Shelf {
     }
 
     /// Learns from a payload that was read: one that resembles a template opens holes in it, another becomes one when its
-    /// like comes a second time. Gives the template, if there is one now, and the number of what it says once and for all.
-    pub(crate) fn learn(&mut self, read: &Read<'_>, last: u32) -> Option<(u32, u64)> {
+    /// like comes a second time. Gives the template, if there is one now.
+    pub(crate) fn learn(&mut self, read: &Read<'_>, last: u32) -> Option<u32> {
         if !read.is_worth_it() {
             return None;
         }
@@ -105,17 +98,11 @@ impl Shelf {
         }
         let mut leaves = read.leaves()?;
         let place = self.resembled(hash, read, &mut leaves);
-        if let Some(known) = place.and_then(|place| self.templates.get(place))
-            && known.is_open_to(&leaves)
-        {
-            let header = known.header;
-            let place = place? as u32;
-            self.note(last, place);
-            return Some((place, header));
+        if let Some(place) = place.filter(|&place| self.is_open_to(place, &leaves)) {
+            self.note(last, place as u32);
+            return Some(place as u32);
         }
-        let headers = &mut self.headers;
-        let mut template = Template::new(read, leaves, unique(), |said| number(headers, said))?;
-        let header = template.header;
+        let mut template = Template::new(read, leaves)?;
         self.weight += template.weight();
         let place = place.unwrap_or(self.templates.len());
         if let (Some(slot), Some(own)) = (self.templates.get_mut(place), self.hashes.get_mut(place)) {
@@ -128,7 +115,12 @@ impl Shelf {
         }
         self.note(last, place as u32);
         self.make_room();
-        Some((place as u32, header))
+        Some(place as u32)
+    }
+
+    /// Whether all that is open in `leaves` is open in the template at that place.
+    fn is_open_to(&self, place: usize, leaves: &[Leaf]) -> bool {
+        self.templates.get(place).is_some_and(|template| template.is_open_to(leaves))
     }
 
     /// The template that a payload with that hash resembles; what differs is opened in its leaves.
@@ -157,23 +149,4 @@ impl Shelf {
             self.hashes.swap_remove(place);
         }
     }
-}
-
-/// A number that is never given twice, not to another thread either.
-fn unique() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    NEXT.fetch_add(1, Ordering::Relaxed)
-}
-
-/// The number of what is said once and for all.
-fn number(headers: &mut Vec<(Vec<u8>, u64)>, said: Vec<u8>) -> u64 {
-    if let Some((_, number)) = headers.iter().find(|(known, _)| *known == said) {
-        return *number;
-    }
-    if headers.len() >= HEADERS {
-        headers.remove(0);
-    }
-    let number = unique();
-    headers.push((said, number));
-    number
 }
