@@ -2,6 +2,7 @@
 
 use memchr::memchr2;
 
+use super::style::Style;
 use super::utf8::Utf8Check;
 use crate::error::{Error, ErrorKind};
 use crate::policy::Limits;
@@ -55,6 +56,9 @@ pub(crate) struct Frames {
     line_kind: Line,
     utf8: Utf8Check,
     after_cr: bool,
+    /// The last line ended with CR, and no blank stood behind the colon of the last data line.
+    has_cr: bool,
+    is_tight: bool,
     /// Bytes of a byte order mark seen at the start; above 2 the start is over.
     bom: usize,
     /// Bytes of the stream before the line being read.
@@ -120,6 +124,11 @@ impl Frames {
         self.is_event_stream = true;
     }
 
+    /// How the last event was written.
+    pub(crate) const fn style(&self) -> Style {
+        Style::of(self.is_tight, self.has_cr)
+    }
+
     /// Bytes of the stream before the event being read; before the line being read where no event has begun.
     pub(crate) fn offset(&self) -> u64 {
         self.first_line.unwrap_or(self.line_offset)
@@ -164,7 +173,8 @@ impl Frames {
             let start = *at;
             *at += length + 1;
             let item = self.line_end(input, start, start + length, limits);
-            if rest.get(length) == Some(&b'\r') {
+            self.has_cr = rest.get(length) == Some(&b'\r');
+            if self.has_cr {
                 self.after_cr = true;
                 self.pass_lf(input, at);
             }
@@ -337,6 +347,7 @@ impl Frames {
         let value = rest.get(1 + space..).unwrap_or_default();
         if name == b"data" {
             self.is_event_stream = true;
+            self.is_tight = space == 0;
             if let Some(raw) = &mut self.raw {
                 raw.extend_from_slice(line);
                 raw.push(b'\n');

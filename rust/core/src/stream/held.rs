@@ -2,14 +2,13 @@
 //! and framing and parsing do not see it. Where the comparison fails they get what was held.
 
 use super::Assembler;
-use super::fast::{ALLOWANCE, Head, head};
 use super::scratch::Scratch;
-use crate::template::{Compared, NONE, Progress, SUCCESSORS, Saved};
+use crate::template::{Compared, Progress, SUCCESSORS, Saved};
 
 /// Bytes of an input that are added to what is held at once.
 const STEP: usize = 1024;
 /// The room that is kept for what is held.
-const ROOM: usize = 1024;
+const ROOM: usize = 512;
 
 /// How far an event was recognised.
 #[derive(Clone, Copy, Debug)]
@@ -17,17 +16,8 @@ pub(super) struct Pending {
     /// The template that recognises it so far, and that one's number.
     pub(super) place: u32,
     pub(super) number: u64,
-    /// Where its data begins; 0 where that has not come.
-    pub(super) start: usize,
     pub(super) progress: Progress,
     pub(super) saved: Saved,
-}
-
-impl Pending {
-    /// An event of which nothing was compared yet.
-    pub(super) fn of(place: u32) -> Self {
-        Self { place, number: 0, start: 0, progress: Progress::default(), saved: Saved::default() }
-    }
 }
 
 /// The beginning of an event.
@@ -61,48 +51,44 @@ impl Held {
 }
 
 impl Assembler {
-    /// Keeps what came of an event; says whether it did.
-    pub(super) fn hold(&mut self, rest: &[u8], pending: Pending) -> bool {
-        if pending.place == NONE || !self.frames.is_event_stream || !self.may_hold(rest.len()) {
-            return false;
-        }
-        self.note_open_hole(rest.len(), &pending);
+    /// Keeps what came of an event that a template recognises so far.
+    pub(super) fn hold(&mut self, rest: &[u8], mut pending: Pending, scratch: &mut Scratch) {
         self.held.bytes.extend_from_slice(rest);
+        let is_kept = self.pause(0, rest.len(), &mut pending, scratch);
         self.held.pending = Some(pending);
-        true
+        if !is_kept {
+            self.let_go(scratch);
+        }
     }
 
-    /// The value of a hole that has not ended is looked at again.
-    fn note_open_hole(&mut self, length: usize, pending: &Pending) {
-        self.looked_in_vain(length.saturating_sub(pending.start + pending.progress.at));
-    }
-
-    /// A line that is too long is found by framing.
-    fn may_hold(&self, length: usize) -> bool {
-        length <= self.fold.limits.line.min(self.fold.limits.event)
+    /// Notes how far comparing came in the `length` bytes there are, from the hole `first` on; says whether it could be.
+    fn pause(&mut self, first: usize, length: usize, pending: &mut Pending, scratch: &mut Scratch) -> bool {
+        // The value of a hole that has not ended is looked at again.
+        self.looked_in_vain(length.saturating_sub(pending.progress.at));
+        let hole = pending.progress.hole;
+        first == hole || scratch.shelf.marks.save(first, hole, &mut pending.saved)
     }
 
     /// Goes on with the event that is held. What of `input` belongs to it is passed, if it is recognised or goes on.
     pub(super) fn resume(&mut self, input: &[u8], at: &mut usize, scratch: &mut Scratch) {
         let Some(mut pending) = self.held.pending else { return };
-        let before = self.held.len();
         let mut bytes = std::mem::take(&mut self.held.bytes);
+        let before = bytes.len();
         let mut taken = 0;
         while taken < input.len() {
             let step = input.get(taken..input.len().min(taken + STEP)).unwrap_or_default();
             bytes.extend_from_slice(step);
             taken += step.len();
             match self.go_on(&bytes, &mut pending, scratch) {
-                Some(length) if length <= bytes.len() => {
-                    let data = bytes.get(pending.start..pending.start + pending.progress.at).unwrap_or_default();
-                    self.take(data, length, pending.place, &pending.progress, scratch);
-                    *at = length - before;
+                Compared::Whole => {
+                    *at = pending.progress.at - before;
+                    self.take(&bytes, pending.place, &pending.progress, scratch);
                     self.held.bytes = bytes;
                     self.held.clear();
                     return;
                 }
-                Some(_) if self.may_hold(bytes.len()) => {}
-                _ => {
+                Compared::SoFar => {}
+                Compared::Differs => {
                     bytes.truncate(before);
                     self.held.bytes = bytes;
                     return self.let_go(scratch);
@@ -114,77 +100,53 @@ impl Assembler {
         *at = input.len();
     }
 
-    /// The length of the event that `bytes` begins with, more than there is where it goes on; None where no template
-    /// recognises it.
-    fn go_on(&mut self, bytes: &[u8], pending: &mut Pending, scratch: &mut Scratch) -> Option<usize> {
-        if pending.start > 0 {
-            let from = pending.progress;
-            if let Some((template, marks)) = scratch.shelf.get(pending.place)
-                && template.number == pending.number
-            {
-                marks.restore(&pending.saved, from.hole);
-                if let Some(length) = self.go_on_with(bytes, pending, from, scratch) {
-                    return Some(length);
+    /// Compares on what is there of the event.
+    #[inline]
+    fn go_on(&mut self, bytes: &[u8], pending: &mut Pending, scratch: &mut Scratch) -> Compared {
+        let former = pending.progress;
+        let is_there = scratch.shelf.get(pending.place).is_some_and(|(template, _)| template.number == pending.number);
+        if is_there {
+            match self.compare(bytes, pending.place, &mut pending.progress, scratch) {
+                Compared::Whole => {
+                    scratch.shelf.marks.restore(&pending.saved, former.hole);
+                    return Compared::Whole;
                 }
+                Compared::SoFar if self.pause(former.hole, bytes.len(), pending, scratch) => return Compared::SoFar,
+                _ => self.looked_in_vain(pending.progress.at - former.at),
             }
         }
-        // Compared from its beginning, with another template or hole by hole, it may be recognised.
-        let start = match head(bytes) {
-            Head::Data(_, start) => start,
-            Head::SoFar => return Some(usize::MAX),
-            Head::Other => return None,
-        };
+        self.begin_again(bytes, pending, scratch)
+    }
+
+    /// Compared from its beginning, with another template or hole by hole, the event may be recognised.
+    #[cold]
+    fn begin_again(&mut self, bytes: &[u8], pending: &mut Pending, scratch: &mut Scratch) -> Compared {
         for nth in 0..SUCCESSORS {
             let place = scratch.shelf.likely(self.template, nth);
             let Some((template, _)) = scratch.shelf.get(place) else { break };
-            *pending = Pending { start, number: template.number, ..Pending::of(place) };
-            if let Some(length) = self.go_on_with(bytes, pending, Progress::default(), scratch) {
-                if nth > 0 && length <= bytes.len() {
-                    scratch.shelf.note(self.template, place);
+            *pending =
+                Pending { place, number: template.number, progress: Progress::default(), saved: Saved::default() };
+            match self.compare(bytes, place, &mut pending.progress, scratch) {
+                Compared::Whole => {
+                    if nth > 0 {
+                        scratch.shelf.note(self.template, place);
+                    }
+                    return Compared::Whole;
                 }
-                return Some(length);
+                Compared::SoFar if self.pause(0, bytes.len(), pending, scratch) => return Compared::SoFar,
+                _ => self.looked_in_vain(pending.progress.at),
             }
         }
-        None
-    }
-
-    /// The same with the template that the event is compared with; what it showed is noted.
-    fn go_on_with(
-        &mut self,
-        bytes: &[u8],
-        pending: &mut Pending,
-        from: Progress,
-        scratch: &mut Scratch,
-    ) -> Option<usize> {
-        let Head::Data(name, start) = head(bytes) else { return None };
-        let mut progress = from;
-        let compared = self.compare(bytes, name, start, pending.place, &mut progress, scratch);
-        let length = match compared {
-            Compared::Whole => self.ends(bytes, start, progress.at)?,
-            Compared::SoFar => usize::MAX,
-            Compared::Differs => {
-                self.looked_in_vain(progress.at);
-                return None;
-            }
-        };
-        if length > bytes.len() {
-            let (_, marks) = scratch.shelf.get(pending.place)?;
-            pending.saved = marks.save(progress.hole)?;
-            pending.progress = progress;
-            self.note_open_hole(bytes.len(), pending);
-        }
-        pending.progress = progress;
-        Some(length)
+        Compared::Differs
     }
 
     /// Framing gets what is held: it is no event that a template recognises.
     pub(super) fn let_go(&mut self, scratch: &mut Scratch) {
         self.held.pending = None;
         let bytes = std::mem::take(&mut self.held.bytes);
-        self.read_frames(&bytes, &mut 0, scratch);
+        self.read_frames(&bytes, scratch);
         self.frames.keep(&bytes);
         self.held.bytes = bytes;
         self.held.clear();
-        self.allowance = self.allowance.min(ALLOWANCE);
     }
 }

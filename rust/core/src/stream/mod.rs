@@ -209,9 +209,10 @@ impl Assembler {
     }
 
     /// The same without templates.
-    fn read_frames(&mut self, input: &[u8], at: &mut usize, scratch: &mut Scratch) {
-        while self.error.is_none() && *at < input.len() {
-            self.read_frame(input, at, scratch);
+    fn read_frames(&mut self, input: &[u8], scratch: &mut Scratch) {
+        let mut at = 0;
+        while self.error.is_none() && at < input.len() {
+            self.read_frame(input, &mut at, scratch);
         }
         self.note_invalid_line();
     }

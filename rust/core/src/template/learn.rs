@@ -1,9 +1,10 @@
 //! Making templates of payloads that were read, and opening holes where two of them differ.
 
-use super::{ENDING, HOLES, Hole, Leaf, NONE, SUCCESSORS, Step, Template, Text, unique};
+use super::{HOLES, Hole, Leaf, NONE, SUCCESSORS, Step, Template, Text, unique};
 use crate::chunk::{Arguments, FIXED, Ident, Index, Op, Span};
 use crate::completion::Wire;
 use crate::json::tape::{Kind, Tape};
+use crate::sse::Style;
 use crate::wire::members;
 
 /// A payload longer than this is not worth a template.
@@ -17,6 +18,7 @@ pub(crate) struct Read<'a> {
     pub(crate) wire: Wire,
     /// The name of its event.
     pub(crate) name: &'a [u8],
+    pub(crate) style: Style,
     pub(crate) bytes: &'a [u8],
     pub(crate) tape: &'a Tape,
     pub(crate) ops: &'a [Op],
@@ -143,7 +145,7 @@ impl Read<'_> {
 
     /// A hash of what stands outside the values, by which payloads that may resemble one another are found.
     pub(super) fn hash(&self) -> u64 {
-        let mut hash = Hasher(self.name.len() as u64);
+        let mut hash = Hasher((self.name.len() as u64) << 2 | self.style as u64);
         let mut at = 0;
         for node in self.tape.nodes() {
             let is_value = match node.kind {
@@ -164,10 +166,10 @@ impl Read<'_> {
 }
 
 /// In which steps a payload is compared.
-fn steps(holes: &[Leaf], length: usize) -> Box<[Step]> {
+fn steps(holes: &[Leaf], lead: usize, length: usize) -> Box<[Step]> {
     let lively = holes.iter().enumerate().filter(|(_, leaf)| !leaf.steady);
-    let steps = lively.map(|(next, leaf)| Step { end: leaf.start, next });
-    steps.chain([Step { end: length as u32, next: holes.len() }]).collect()
+    let steps = lively.map(|(next, leaf)| Step { end: lead as u32 + leaf.start, next: next as u32 });
+    steps.chain([Step { end: length as u32, next: holes.len() as u32 }]).collect()
 }
 
 /// A value that is no hole as yet.
@@ -205,18 +207,19 @@ impl Template {
             each_span(op, |span| annotate(span, &holes));
         }
         let body = ops.iter().copied().filter(|op| !is_header(op)).collect();
-        let (before, end): (&[u8], &[u8]) = if read.name.is_empty() { (b"", b"") } else { (b"event: ", b"\n") };
-        let lead = [before, read.name, end, b"data: "].concat();
+        let lead = read.style.lead(read.name);
         Some(Self {
             number: unique(),
             wire: read.wire,
             name: read.name.into(),
+            style: read.style,
             depth: read.tape.depth,
-            event: [&*lead, read.bytes, ENDING].concat().into(),
+            event: [&*lead, read.bytes, read.style.ending()].concat().into(),
             lead: lead.len(),
+            tail: lead.len() + read.bytes.len(),
             leaves: leaves.into(),
             texts: holes.iter().map(|hole| Text::Raw(hole.flags)).collect(),
-            steps: steps(&holes, read.bytes.len()),
+            steps: steps(&holes, lead.len(), lead.len() + read.bytes.len() + read.style.ending().len()),
             holes,
             ops,
             body,
@@ -231,7 +234,8 @@ impl Template {
     /// Whether a payload that was read differs from this one in nothing but values that may be holes. Where it does,
     /// those that differ are opened in `leaves`.
     pub(super) fn resembles(&self, read: &Read<'_>, leaves: &mut [Leaf]) -> bool {
-        if self.wire != read.wire || *self.name != *read.name || self.leaves.len() != leaves.len() {
+        let is_alike = self.wire == read.wire && self.style == read.style && *self.name == *read.name;
+        if !is_alike || self.leaves.len() != leaves.len() {
             return false;
         }
         let (mut here, mut there) = (0, 0);
