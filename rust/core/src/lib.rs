@@ -11,6 +11,7 @@ mod event;
 mod fold;
 mod identity;
 mod json;
+mod lazy;
 mod policy;
 mod quirk;
 mod sse;
@@ -22,6 +23,7 @@ pub use completion::{CallKind, Choice, Completion, End, Extra, IdSource, Status,
 pub use error::{Error, ErrorClass, ErrorKind, Provider};
 pub use event::{Event, Fragment};
 pub use json::{Value, parse};
+pub use lazy::Lazy;
 pub use policy::{Identity, Limits, Malformed, MissingId, Policy, SharedIndex};
 pub use quirk::{Quirk, QuirkKind};
 pub use sse::{SseDecoder, SseEvent};

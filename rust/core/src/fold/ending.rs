@@ -31,7 +31,11 @@ const CUTS: [&str; 12] = [
 
 /// Whether a choice's finish reason lets its calls run (A5).
 pub(super) fn is_whole(choice: &Choice) -> bool {
-    !choice.finish_reason.as_deref().is_some_and(|reason| CUTS.contains(&reason.to_lowercase().as_str()))
+    let Some(reason) = choice.finish_reason.as_deref() else { return true };
+    if reason.is_ascii() {
+        return !CUTS.iter().any(|cut| cut.eq_ignore_ascii_case(reason));
+    }
+    !CUTS.contains(&reason.to_lowercase().as_str())
 }
 
 /// What is known of a call's end.

@@ -10,6 +10,7 @@ use crate::event::Record;
 use crate::json::Value;
 use crate::json::tape::{Kind, Node, Tape, with_spare};
 use crate::json::text::lossy;
+use crate::lazy::Lazy;
 use crate::quirk::Place;
 use crate::wire::openai_chat::integer;
 use crate::wire::{items, members};
@@ -35,10 +36,10 @@ pub(crate) enum Usage {
 const JOINED: [&str; 3] = ["text", "summary", "data"];
 
 impl Usage {
-    pub(super) fn value(&self, depth: usize) -> Value {
+    pub(super) fn lazy(&self, depth: usize) -> Lazy {
         match self {
-            Self::Source(source) => crate::json::parse(source, depth).unwrap_or(Value::Null),
-            Self::Laid(value) => value.clone(),
+            Self::Source(source) => Lazy::new(source, depth),
+            Self::Laid(value) => value.clone().into(),
         }
     }
 }
@@ -50,7 +51,7 @@ impl Fold {
         if self.keeps(name, raw) {
             return Ok(());
         }
-        let weight = name.len() + self.value_at(raw, Place::default()).weight();
+        let weight = name.len() + self.weight_at(raw, Place::default());
         let place = self.kept.iter().position(|kept| kept.name == name);
         let before = place.and_then(|place| self.kept.get(place)).map_or(0, |kept| kept.weight);
         self.discharge(before);

@@ -179,6 +179,14 @@ impl Fold {
         self.value_at(raw, self.place())
     }
 
+    /// What the value of a JSON source text weighs.
+    fn weight_at(&mut self, raw: &[u8], place: Place) -> usize {
+        match raw {
+            [b'"', text @ .., b'"'] if text.is_ascii() && !text.contains(&b'\\') => text.len(),
+            _ => self.value_at(raw, place).weight(),
+        }
+    }
+
     /// The same, of what is at that place.
     pub(crate) fn value_at(&mut self, raw: &[u8], place: Place) -> Value {
         let mut lone = 0;

@@ -172,6 +172,8 @@ impl Assembler {
         }
         if progress.is_new {
             scratch.shelf.expect(place, payload);
+        } else {
+            scratch.shelf.pass_on(place);
         }
         Ok(())
     }

@@ -157,6 +157,28 @@ impl Template {
         hole.is_some_and(|leaf| progress.done <= self.lead + leaf.start as usize)
     }
 
+    /// What is steady is expected to be as it is in another template, as far as the two are alike.
+    pub(super) fn follow(&mut self, former: &Self) {
+        let mut is_new = false;
+        for (place, (leaf, other)) in self.holes.iter().zip(&former.holes).enumerate() {
+            let (from, to) = (self.lead + leaf.start as usize, self.lead + leaf.end as usize);
+            let is_alike = leaf.steady && other.steady && (leaf.start, leaf.end) == (other.start, other.end);
+            let (Some(own), Some(bytes)) = (self.event.get_mut(from..to), former.event.get(from..to)) else { break };
+            let (Some(kept), Some(text)) = (self.texts.get_mut(place), former.texts.get(place)) else { break };
+            if !is_alike || self.lead != former.lead {
+                break;
+            }
+            if own != bytes {
+                own.copy_from_slice(bytes);
+                *kept = *text;
+                is_new = true;
+            }
+        }
+        if is_new {
+            self.epoch = unique();
+        }
+    }
+
     /// What is steady is expected to be as it is in this payload from now on, where it is as long as before.
     pub(super) fn expect(&mut self, payload: &[u8], marks: &Marks) {
         self.epoch = unique();

@@ -63,6 +63,18 @@ impl Shelf {
         if let Some(template) = self.templates.get_mut(template as usize) {
             template.expect(payload, &self.marks);
         }
+        self.pass_on(template);
+    }
+
+    /// What is steady in a template is expected of those that are likely to follow it, too.
+    #[cold]
+    pub(crate) fn pass_on(&mut self, template: u32) {
+        let Some(next) = self.templates.get(template as usize).map(|former| former.next) else { return };
+        for place in next {
+            if let Ok([former, follower]) = self.templates.get_disjoint_mut([template as usize, place as usize]) {
+                follower.follow(former);
+            }
+        }
     }
 
     /// A template was recognised after `last`, where it had not been expected first.
