@@ -66,6 +66,7 @@ impl Assembler {
             self.counters.bytes_scanned += length as u64;
             self.allowance = (self.allowance + length).min(ALLOWANCE);
             self.frames.pass(length);
+            scratch.shelf.hit(self.template);
         }
     }
 

@@ -70,7 +70,7 @@ impl Template {
                         progress.hole = next;
                     }
                 }
-                Compared::Differs if self.is_before(progress, next) => {
+                Compared::Differs if self.differs_in_steady(bytes, progress, next, end) => {
                     progress.is_new = true;
                     let compared = self.compare_singly(bytes, progress, marks, next, end);
                     if compared != Compared::Whole {
@@ -151,10 +151,21 @@ impl Template {
         self.compare_fixed(bytes, progress, end)
     }
 
-    /// Whether there are holes before `next` to look at, and comparing has not come beyond where the first of them begins.
-    fn is_before(&self, progress: &Progress, next: usize) -> bool {
-        let hole = self.holes.get(progress.hole).filter(|_| progress.hole < next);
-        hole.is_some_and(|leaf| progress.done <= self.lead + leaf.start as usize)
+    /// Whether what differs is a steady value before the hole `next`, so that it is worth looking at them one by one.
+    #[cold]
+    fn differs_in_steady(&self, bytes: &[u8], progress: &mut Progress, next: usize, end: usize) -> bool {
+        let holes = self.holes.get(progress.hole..next).unwrap_or_default();
+        let Some(first) = holes.first() else { return false };
+        let fixed = self.event.get(progress.done..end).unwrap_or_default();
+        let same = common(fixed, bytes.get(progress.at..).unwrap_or_default());
+        let place = (progress.done + same - self.lead.min(progress.done + same)) as u32;
+        if progress.done > self.lead + first.start as usize
+            || !holes.iter().any(|leaf| (leaf.start..=leaf.end).contains(&place))
+        {
+            progress.at += same;
+            return false;
+        }
+        true
     }
 
     /// What is steady is expected to be as it is in another template, as far as the two are alike.
@@ -198,6 +209,14 @@ impl Template {
             }
         }
     }
+}
+
+/// How many bytes two texts have in common at their beginning.
+fn common(one: &[u8], other: &[u8]) -> usize {
+    const WORD: usize = 16;
+    let words = one.chunks_exact(WORD).zip(other.chunks_exact(WORD)).take_while(|(one, other)| one == other).count();
+    let (one, other) = (one.get(words * WORD..).unwrap_or_default(), other.get(words * WORD..).unwrap_or_default());
+    words * WORD + one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
 
 /// The end of the value of a hole at `at` that is a string of ASCII without escapes, as most are.

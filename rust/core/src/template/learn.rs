@@ -227,6 +227,7 @@ impl Template {
             decides: read.wire == Wire::OpenaiChat
                 && members(read.bytes, read.tape, 0).any(|(name, _)| &*name == b"choices"),
             used: 0,
+            misses: 0,
             next: [NONE; SUCCESSORS],
         })
     }

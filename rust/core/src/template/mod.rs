@@ -84,6 +84,8 @@ pub(crate) struct Template {
     /// It shows its wire, whatever stands in its holes (W1).
     pub(crate) decides: bool,
     used: u64,
+    /// How often in a row another one followed than the first of these.
+    misses: u8,
     /// The templates that were recognised after this one, the last one first.
     next: [u32; SUCCESSORS],
 }

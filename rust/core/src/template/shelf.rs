@@ -8,6 +8,8 @@ const KEPT: usize = 1024;
 const ROOM: usize = 768 << 10;
 /// Hashes of payloads that are remembered: a template is made of what comes a second time.
 const REMEMBERED: usize = 2048;
+/// So often in a row another template than the first one must follow to be the first.
+const PATIENCE: u8 = 2;
 /// Templates that are likely to follow one, at most.
 pub(crate) const SUCCESSORS: usize = 4;
 /// No template.
@@ -81,12 +83,30 @@ impl Shelf {
     #[cold]
     pub(crate) fn note(&mut self, last: u32, template: u32) {
         self.touch(template);
-        let next = self.templates.get_mut(last as usize).map_or(&mut self.first, |template| &mut template.next);
+        let mut always = u8::MAX - 1;
+        let (next, misses) = match self.templates.get_mut(last as usize) {
+            Some(template) => (&mut template.next, &mut template.misses),
+            None => (&mut self.first, &mut always),
+        };
         let place = next.iter().position(|&known| known == template).unwrap_or(next.len() - 1);
-        if let Some(upto) = next.get_mut(..=place) {
-            upto.rotate_right(1);
+        // What ends a run of others is not expected in the midst of it: it comes first only when it came twice in a row.
+        *misses += 1;
+        let first = usize::from(*misses < PATIENCE && next[0] != NONE).min(place);
+        if let Some(between) = next.get_mut(first..=place) {
+            between.rotate_right(1);
+            between[0] = template;
         }
-        next[0] = template;
+        if first == 0 {
+            *misses = 0;
+        }
+    }
+
+    /// The template that was expected first after `last` came.
+    #[inline]
+    pub(crate) fn hit(&mut self, last: u32) {
+        if let Some(template) = self.templates.get_mut(last as usize) {
+            template.misses = 0;
+        }
     }
 
     /// A template was of use.
