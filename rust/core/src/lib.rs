@@ -8,6 +8,7 @@ mod chunk;
 mod completion;
 mod error;
 mod event;
+mod few;
 mod fold;
 mod identity;
 mod json;

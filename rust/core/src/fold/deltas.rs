@@ -10,6 +10,7 @@ use crate::chunk::{Arguments, CallDelta, Ident, Span, TextKind, View};
 use crate::completion::CallKind;
 use crate::error::{Error, ErrorKind};
 use crate::event::Record;
+use crate::few::push;
 use crate::identity::{self, Bind, Incoming, Route, Target};
 use crate::json::text::{Joiner, compact, decode, lossy};
 use crate::policy::Identity;
@@ -123,7 +124,7 @@ impl Fold {
     fn fragment(&mut self, index: i64, kind: CallKind, raw: &[u8], flags: u8) -> Option<Result<(), Error>> {
         let slot = self.current;
         let choice = self.choices.get_mut(slot)?;
-        let position = choice.bound.get(&index)?.call;
+        let position = choice.call_at(index)?;
         let call = choice.calls.get_mut(position)?;
         self.call = Some(position);
         call.turn_out(kind);
@@ -229,7 +230,7 @@ impl Fold {
         if let (Some(index), Some(call), Some(choice)) = (index, call, self.choices.get_mut(self.current)) {
             let borrowed = route.bind == Bind::Borrow;
             if route.bind != Bind::Keep {
-                choice.bound.insert(index, Binding { call, borrowed });
+                choice.bind(index, Binding { call, borrowed });
             }
         }
         if let Some(kind) = route.quirk {
@@ -257,7 +258,7 @@ impl Fold {
         }
         self.opened += 1;
         let Some(choice) = self.choices.get_mut(self.current) else { return Ok(0) };
-        choice.calls.push(Call { opened_at: index, held, ..Call::default() });
+        push(&mut choice.calls, Call { opened_at: index, held, ..Call::default() });
         Ok(choice.calls.len() - 1)
     }
 

@@ -247,7 +247,7 @@ pub(super) fn status(call: &Call, stated: Option<&str>, proven: bool, depth: usi
 /// I10: the id of a call that never got one, told apart from the ids seen on the wire.
 fn synthetic_id(choice: &Choice, position: usize) -> String {
     let plain = format!("call-{position}");
-    let taken = |id: &str| choice.ids.contains_key(id);
+    let taken = |id: &str| choice.ids.get(id).is_some();
     if !taken(&plain) {
         return plain;
     }

@@ -7,6 +7,7 @@ use crate::chunk::TextKind;
 use crate::completion::Extra;
 use crate::error::Error;
 use crate::event::Record;
+use crate::few::push;
 use crate::json::Value;
 use crate::json::tape::{Kind, Node, Tape, with_spare};
 use crate::json::text::lossy;
@@ -60,7 +61,7 @@ impl Fold {
         let kept = Kept { name, raw: raw.into(), weight };
         match place.and_then(|place| self.kept.get_mut(place)) {
             Some(slot) => *slot = kept,
-            None => self.kept.push(kept),
+            None => push(&mut self.kept, kept),
         }
         Ok(())
     }

@@ -14,6 +14,7 @@ use crate::chunk::{About, Op, Span, TextKind, View};
 use crate::completion::Extra;
 use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventLog, Fragment, Record};
+use crate::few::push;
 use crate::json::Value;
 use crate::json::tape::with_spare;
 use crate::json::text::decode;
@@ -211,7 +212,7 @@ impl Fold {
                 return Err(Error::new(ErrorKind::Choices, format!("more than {} choices", self.limits.choices)));
             }
             None => {
-                self.choices.push(Choice { index, ..Choice::default() });
+                push(&mut self.choices, Choice { index, ..Choice::default() });
                 self.choices.len() - 1
             }
         };

@@ -24,7 +24,7 @@ pub(super) struct Pending {
 #[derive(Debug)]
 pub(super) struct Held {
     bytes: Vec<u8>,
-    pending: Option<Pending>,
+    pending: Option<Box<Pending>>,
 }
 
 impl Held {
@@ -55,7 +55,7 @@ impl Assembler {
     pub(super) fn hold(&mut self, rest: &[u8], mut pending: Pending, scratch: &mut Scratch) {
         self.held.bytes.extend_from_slice(rest);
         let is_kept = self.pause(0, rest.len(), &mut pending, scratch);
-        self.held.pending = Some(pending);
+        self.held.pending = Some(Box::new(pending));
         if !is_kept {
             self.let_go(scratch);
         }
@@ -71,7 +71,7 @@ impl Assembler {
 
     /// Goes on with the event that is held. What of `input` belongs to it is passed, if it is recognised or goes on.
     pub(super) fn resume(&mut self, input: &[u8], at: &mut usize, scratch: &mut Scratch) {
-        let Some(mut pending) = self.held.pending else { return };
+        let Some(mut pending) = self.held.pending.take() else { return };
         let mut bytes = std::mem::take(&mut self.held.bytes);
         let before = bytes.len();
         let mut taken = 0;

@@ -208,7 +208,7 @@ impl Assembler {
     /// The line `error: {json}` of some servers (S4, E6). Of a line that the end of the input cut off (`is_tail`) nothing
     /// is reported: it is no line yet.
     pub(super) fn error_line(&mut self, scratch: &mut Scratch, is_tail: bool) {
-        let line = std::mem::take(&mut self.frames.error_line);
+        let line = std::mem::take(&mut self.frames.rare().error_line);
         let value = trim(&line);
         let is_object = value.first() == Some(&b'{');
         let depth = self.fold.limits.depth;
