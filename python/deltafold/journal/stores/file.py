@@ -153,7 +153,9 @@ class FileWriteLog(FileReadLog):
         self._durable = self._end
         self._quarantine: int | None = None
         self._dead = False
+        self._cut = False
         self._closed = False
+        self._waiting: dict[int, Ticket] = {}
         self.compression: Compression = None
         _held.add(self)
 
@@ -188,7 +190,7 @@ class FileWriteLog(FileReadLog):
 
     def _promise(self, descriptor: int, end: int | None) -> Ticket:
         if self._sync == "group":
-            ticket = syncer.shared().submit(descriptor)
+            ticket = self._waiting[descriptor] = syncer.shared().submit(descriptor)
             ticket.when_settled(lambda: self._settled(ticket, end))
             return ticket
         if end is not None:
@@ -199,14 +201,17 @@ class FileWriteLog(FileReadLog):
         with self._guard:
             if ticket.error is not None:
                 self._cut_back()
-            elif end is not None and not self._dead:
-                self._durable = max(self._durable, end)
+            elif end is not None and end > self._durable:
+                if self._cut:  # its own sync has worked, but its bytes went with those of the one that failed
+                    ticket.error = OSError("cut off with an earlier record, whose sync had failed")
+                else:
+                    self._durable = end
 
     def _cut_back(self) -> None:
         """Die; leave nothing behind the last durable record, where the disk still lets us."""
         if self._dead:
             return
-        self._dead = True
+        self._dead = self._cut = True
         with contextlib.suppress(OSError):
             os.ftruncate(self._journal, self._durable)
             files.sync_data(self._journal)
@@ -248,12 +253,20 @@ class FileWriteLog(FileReadLog):
         if self._closed:
             return
         self._closed = True
+        for ticket in self._waiting.values():  # a number that is given to another file must not be synced
+            with contextlib.suppress(OSError):
+                ticket.wait()
         self._dead = True
         os.close(self._journal)
         if self._quarantine is not None:
             os.close(self._quarantine)
         os.close(self._lock)
         super().close()
+
+    def leave(self) -> None:
+        """Close what a forked child has of its parent's session; the syncs that it waits for are not here."""
+        self._waiting.clear()
+        self.close()
 
 
 _held: weakref.WeakSet[FileWriteLog] = weakref.WeakSet()
@@ -262,7 +275,7 @@ _held: weakref.WeakSet[FileWriteLog] = weakref.WeakSet()
 def _leave() -> None:
     """Let go of a parent's sessions in a forked child, which would keep their locks."""
     for log in list(_held):
-        log.close()
+        log.leave()
 
 
 os.register_at_fork(after_in_child=_leave)
