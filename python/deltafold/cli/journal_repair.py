@@ -65,7 +65,8 @@ def run_repair(options: argparse.Namespace) -> int:
                 "refused": refused,
                 "backup": done.backup if done else None,
             }
-            print_json(plan.to_dict() | outcome)
+            changes = [change.to_dict() | change.diff() for change in plan.changes]
+            print_json(plan.to_dict() | {"changes": changes} | outcome)
         else:
             print_lines(plan_lines(plan, done, refused))
         if plan.blocked is not None or refused is not None:

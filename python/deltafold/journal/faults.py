@@ -235,10 +235,17 @@ def paired(before: State, event: Event) -> state.Call | None:
 def kind_of(verdict: Verdict, event: Event, before: State) -> str:
     """Return the kind of fault that a verdict on an event is."""
     if verdict.name == "identities":
-        return "unnamed-call" if "name" in verdict.reason.rpartition("the ")[2] else "empty-id"
+        return "unnamed-call" if "" in _names(event) else "empty-id"
     if verdict.name == "result-pairs":
         return _result_kind(event.data, before)
     return _KIND_OF.get(verdict.name, "wrong-record")
+
+
+def _names(event: Event) -> list[str]:
+    """Return the names that a record with identities has for calls."""
+    if event.type == "assistant/message":
+        return [call.name for call in state.calls_of(event.data["message"])]
+    return [event.data["name"]] if event.type == "tool/call" else []
 
 
 def _result_kind(data: dict[str, Any], before: State) -> str:

@@ -70,10 +70,14 @@ def parse(data: bytes) -> object:
     """Decode JSON bytes; integers of any size stay exact. Raises `ValueError`."""
     try:
         if _LONG_INTEGER.search(data):
-            return cast("object", json.loads(data))
+            return cast("object", json.loads(data, parse_constant=_no_number))
         return cast("object", orjson.loads(data))
     except RecursionError:
         raise ValueError("nested too deep") from None
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is no JSON number")
 
 
 def encode(event: Event, salt: bytes) -> bytes:
