@@ -74,6 +74,30 @@ def test_exit_codes(root, capsys, session, code):
     assert run(capsys, "check", root / session / "journal.jsonl")[0] == code
 
 
+VERBS = ["check", "show", "export", "replay", "quarantine", "repair", "restore"]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_what_cannot_be_read_is_a_row_of_every_verb_and_hides_no_other(root, capsys, verb):
+    """A root with a session of each state: exit 3, an error or a row for what cannot be read."""
+    (root / "folder" / "journal.jsonl").mkdir(parents=True)
+    options = ["--list"] if verb == "restore" else []
+    for session in (
+        "nothing",
+        *(["newer", "folder", "link"] if verb not in {"restore", "quarantine"} else []),
+    ):
+        code, out, err = run(capsys, verb, root, "--session", session, "--json", *options)
+        (row,) = rows(out)
+        assert (code, row["session"], bool(row["error"])) == (3, session, True), session
+        assert verb == "check" or session in err
+    before = {path: path.read_bytes() for path in root.glob("*/journal.jsonl") if path.is_file()}
+    code, out, _ = run(capsys, verb, root, "--json", *options)
+    assert code == (0 if verb == "restore" else 3)
+    if verb not in {"replay", "quarantine"}:
+        assert {"clean", "torn", "s"} <= {row["session"] for row in rows(out)}
+    assert {path: path.read_bytes() for path in before} == before, "nothing was touched"
+
+
 def test_check_for_people(root, capsys):
     code, out, _ = run(capsys, "check", root)
     assert code == 3
@@ -132,7 +156,11 @@ def test_repair_and_restore(tmp_path, capsys):
     assert '        + {"type":"tool/result"' in out
     assert "carry it out with --apply" in out
     code, out, _ = run(capsys, "repair", tmp_path, "--json")
-    assert (code, rows(out)[0]["applied"], rows(out)[0]["changes"][0]["kind"]) == (1, False, "empty-id")
+    (row,) = rows(out)
+    (change,) = row["changes"]
+    assert (code, row["applied"], change["kind"]) == (1, False, "empty-id")
+    assert json.loads(change["before"])["data"]["call_id"] == ""
+    assert change["after"]["data"] == {**json.loads(change["before"])["data"], "call_id": "b"}
     assert path.read_bytes() == before
     code, out, _ = run(capsys, "repair", tmp_path, "--apply", "--json")
     assert (code, rows(out)[0]["applied"]) == (0, True)
@@ -301,15 +329,19 @@ def test_paths_that_name_nothing(tmp_path, capsys):
     assert run(capsys, "check", tmp_path)[0] == 0
 
 
-def test_progress_is_shown_on_a_terminal_alone(tmp_path, capsys, monkeypatch):
+@pytest.mark.parametrize("verb", VERBS[:6])
+def test_progress_is_shown_on_a_terminal_alone(tmp_path, capsys, monkeypatch, verb):
     """A line that says how far it is, taken away at the end; a pipe gets none of it."""
-    one = large(tmp_path, 1500)
+    large(tmp_path, 1500)
     monkeypatch.setattr(journal_common, "_PROGRESS_SECONDS", 0.0)
-    _, _, err = run(capsys, "check", tmp_path)
+    _, piped, err = run(capsys, verb, tmp_path)
     assert err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    _, out, err = run(capsys, "check", tmp_path)
-    assert "0 sessions checked; this one: 4096 records, " in err
+    _, out, err = run(capsys, verb, tmp_path)
+    assert verb == "quarantine" or "0 sessions done; this one: 4096 records, " in err
+    assert "1 sessions done" in err
     assert err.endswith("\r\x1b[K")
-    assert "records" in out
-    assert one.session == "s"
+    assert out == piped
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    _, _, err = run(capsys, verb, tmp_path)
+    assert (err != "") == (verb == "check"), "not between the lines that are printed"

@@ -142,9 +142,11 @@ def test_two_files_glued(tmp_path, order):
     other = forge.log([turn(), user("of another session"), SAYS, end()], session="other")
     data = ours + other if order == "ours first" else other + ours
     forge.put(tmp_path, data)
-    kinds = {fault.kind for fault in check(target(tmp_path)).faults}
+    report = check(target(tmp_path))
+    kinds = {fault.kind for fault in report.faults}
     if order == "ours first":
         assert kinds == {"torn-tail"}, "what a deleted log leaves behind a tear looks the same"
+        assert f"another log begins at byte {len(ours)}: two files may have been glued" in report.notes[-1]
     else:
         assert "two-files-glued" in kinds
     _, entries = repaired(tmp_path, data)

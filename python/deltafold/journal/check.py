@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from deltafold.journal import quarantine
+from deltafold.journal import quarantine, record
 from deltafold.journal.errors import JournalCorrupt, JournalMissing, UnknownFormat
 from deltafold.journal.faults import Fault, FaultFinder
 from deltafold.journal.reader import Reader, export_command
@@ -140,7 +140,17 @@ def _read(log: ReadLog, report: Report, progress: Progress | None) -> bytes | No
         )
         report.faults = [Fault("torn-tail", "J1", reader.state.next_seq, reader.size, reader.torn, why)]
         report.fault_count = 1
+        report.notes.extend(_glued(log, reader))
     return reader.salt
+
+
+def _glued(log: ReadLog, reader: Reader) -> list[str]:
+    """Note that another log begins whole in the tail: more than a crash leaves, though no reader takes it."""
+    for line in log.lines(seq=reader.state.next_seq, offset=reader.size):
+        salt = record.salt_of(line.data)
+        if salt is not None and record.verified(line.data, salt):
+            return [f"another log begins at byte {line.offset}: two files may have been glued together"]
+    return []
 
 
 class _RawNames:

@@ -12,7 +12,7 @@ from deltafold.journal.reader import Reader
 from deltafold.policy import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from deltafold._stream import WireName
     from deltafold.completion import Completion
@@ -39,10 +39,16 @@ class Replayed:
     folded: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
 
-def replay(log: ReadLog) -> Iterator[Replayed]:
-    """Fold every raw stream of a session again. Raises as a reader does."""
+def replay(log: ReadLog, progress: Callable[[int, int], None] | None = None) -> Iterator[Replayed]:
+    """Fold every raw stream of a session again.
+
+    `progress` is called with the records and bytes read so far. Raises as a reader does.
+    """
     unused = set(log.raw_names())
-    for event in Reader(log).events():
+    reader = Reader(log)
+    for event in reader.events():
+        if progress is not None:
+            progress(event.seq, reader.size)
         stream = event.data.get("stream") if event.type == "assistant/message" else None
         if stream is not None:
             unused.discard(stream["file"])

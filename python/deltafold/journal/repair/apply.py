@@ -201,9 +201,10 @@ def _verify(directory: _Directory, plan: Plan, count: int) -> None:
 
 
 def backups(target: Target) -> list[str]:
-    """Return the names of a session's backups, the oldest first."""
+    """Return the names of a session's backups, the oldest first. Raises `OSError` without a session."""
     if target.path is None:
         return []
+    os.close(files.open_directory(str(target.path)))
     try:
         return sorted(name for name in os.listdir(target.path / BACKUP) if name.startswith(PREFIX))  # noqa: PTH208
     except FileNotFoundError:
