@@ -68,28 +68,29 @@ def test_one_writer_a_session(store):
     Journal.open(store, "s").close()
 
 
-@pytest.mark.parametrize("row", ADMITTED[::4], ids=lambda row: row[0])
-def test_admitted(store, row):
-    with Journal.open(store, "s", create=True) as journal:
+@pytest.mark.parametrize("row", ADMITTED, ids=lambda row: row[0])
+def test_admitted(postgres, row):
+    """Over files these rows are those of `test_rules.py`."""
+    with Journal.open(postgres, "s", create=True) as journal:
         for kind, data in [*row[1], row[2]]:
             journal.append(kind, data)
-    event = load(store, "s").events[len(row[1]) + 1]
+    event = load(postgres, "s").events[len(row[1]) + 1]
     assert (event.type, event.data) == row[2]
 
 
-@pytest.mark.parametrize("row", REFUSED[::5], ids=lambda row: f"{row[0]} {row[1]}")
-def test_refused(store, row):
+@pytest.mark.parametrize("row", REFUSED, ids=lambda row: f"{row[0]} {row[1]}")
+def test_refused(postgres, row):
     rule, _, before, entry = row
-    with Journal.open(store, "s", create=True) as journal:
+    with Journal.open(postgres, "s", create=True) as journal:
         for kind, data in before:
             journal.append(kind, data)
         with pytest.raises(Refused) as refused:
             journal.append(*entry)
         assert (refused.value.rule, refused.value.seq) == (rule, len(before) + 1)
         journal.close(clean=False)
-    loaded = load(store, "s")
+    loaded = load(postgres, "s")
     assert (len(loaded.events), loaded.size) == (len(before) + 1, refused.value.offset)
-    with store.read("s") as log:
+    with postgres.read("s") as log:
         reader = Reader(log)
         list(reader.events())
         (kept,) = entries(log, reader.salt)

@@ -294,17 +294,23 @@ def large(tmp_path, turns: int) -> Target:
     return target(tmp_path)
 
 
-def test_memory_of_a_check_does_not_grow_with_the_session(tmp_path):
-    """Ten times the records: the same memory, every byte read once."""
+@pytest.mark.parametrize("damaged", [False, True])
+def test_memory_of_a_check_does_not_grow_with_the_session(tmp_path, damaged):
+    """Ten times the records: the same memory (of a damaged one, but for four bytes a record)."""
     peaks = []
     for turns in (100, 1000):
         one = large(tmp_path / str(turns), turns)
+        path = tmp_path / str(turns) / "s" / "journal.jsonl"
+        if damaged:
+            path.write_bytes(
+                path.read_bytes() + b"spoiled\n" + forge.line(7 * turns + 1, *forge.turn(), SALT)
+            )
         tracemalloc.start()
         report = check(one)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-        assert (report.status, report.records) == ("clean", 7 * turns + 1)
-        assert report.size == (tmp_path / str(turns) / "s" / "journal.jsonl").stat().st_size
+        assert (report.status, report.records) == ("damaged" if damaged else "clean", 7 * turns + 1)
+        assert damaged or report.size == path.stat().st_size
     assert peaks[1] < peaks[0] * 1.2 + 100_000
 
 
