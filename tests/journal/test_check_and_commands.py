@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import resource
+import shutil
 import subprocess
 import sys
 import tracemalloc
@@ -13,7 +14,7 @@ import pytest
 
 import deltafold
 from deltafold.cli import journal_common, main
-from deltafold.journal import FileStore, Journal, Refused
+from deltafold.journal import FileStore, Journal, Refused, load
 from deltafold.journal.check import check
 from deltafold.journal.targets import Target, targets_of
 from tests.cli import streams
@@ -234,6 +235,35 @@ def test_replay_notices(tmp_path, capsys, damage):
     assert run(capsys, "check", tmp_path)[0] == 0
     if damage == "missing":
         assert "raw streams are not there" in run(capsys, "check", tmp_path)[1]
+
+
+def test_replay_folds_as_it_was_folded(tmp_path, capsys):
+    """With the policy, the limits and the leniency of the first time; odd ones in a record are no crash."""
+    with Journal.open(FileStore(tmp_path, sync="os"), "s", create=True) as journal:
+        turn = journal.turn(user="x")
+        begin, rest = streams.delta({"content": "a"}), streams.delta({}, "stop") + streams.DONE
+        list(turn.stream([begin, b"data: {nonsense\n\n", rest], malformed="skip"))
+        list(turn.stream([begin * 200, rest], limits=deltafold.Limits(text=200)))
+        with pytest.raises(deltafold.LimitError):
+            list(turn.stream([begin * 201, rest], limits=deltafold.Limits(text=200)))
+        list(turn.stream([rest], policy=deltafold.Policy(identity="last"), wire="openai-chat"))
+    code, out, _ = run(capsys, "replay", tmp_path, "--json")
+    assert (code, [row["outcome"] for row in rows(out)]) == (0, ["same", "same", "same", "unused"])
+    streams_noted = [event.data["stream"] for event in load(tmp_path, "s").events if "stream" in event.data]
+    assert [sorted(set(note) - {"file", "sha256", "bytes", "wire"}) for note in streams_noted] == [
+        ["malformed"],
+        ["limits"],
+        ["policy"],
+    ]
+    odd = {"policy": {"x": 1}}, {"limits": {"text": "much"}}, {"malformed": "perhaps"}, {"wire": "none"}
+    for number, members in enumerate(odd):
+        session = f"odd{number}"
+        note = {**streams_noted[0], **members}
+        message = forge.assistant(text="a", stream=note)
+        forge.put(tmp_path, forge.log([forge.turn(), forge.user(), message], session=session), session)
+        shutil.copytree(tmp_path / "s" / "raw", tmp_path / session / "raw")
+        code, out, _ = run(capsys, "replay", tmp_path / session, "--json")
+        assert (code, rows(out)[0]["outcome"], bool(rows(out)[0]["reason"])) == (2, "failed", True)
 
 
 def test_an_unused_raw_stream_is_named(tmp_path, capsys):

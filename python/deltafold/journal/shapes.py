@@ -167,6 +167,8 @@ _STREAM = fields(
         "bytes": Member(_count),
         "wire": Member(_string, optional=True),
         "policy": Member(_object, optional=True),
+        "limits": Member(_object, optional=True),
+        "malformed": Member(_string, optional=True),
     }
 )
 _SOURCE = fields({"kind": Member(_string), "call_id": Member(_string)})
