@@ -300,6 +300,21 @@ def test_a_damaged_quarantine_is_noted_and_hides_nothing(tmp_path, capsys):
     ]
 
 
+def test_what_lies_beside_a_history_does_not_hide_it(tmp_path, capsys):
+    """A folder where the quarantine should be, a file where the raw streams should be."""
+    directory = forge.put(tmp_path, forge.log(HEALTHY)).parent
+    (directory / "quarantine.jsonl").mkdir()
+    (directory / "raw").write_bytes(b"")
+    code, out, _ = run(capsys, "check", tmp_path, "--json")
+    (row,) = rows(out)
+    assert (code, row["status"], row["records"]) == (0, "clean", len(HEALTHY) + 1)
+    assert any("raw streams cannot be listed" in note for note in row["notes"])
+    assert any("quarantine cannot be read" in note for note in row["notes"])
+    assert run(capsys, "show", tmp_path)[0] == 0
+    assert run(capsys, "replay", tmp_path)[0] == 3
+    assert run(capsys, "quarantine", tmp_path)[0] == 3
+
+
 def test_a_closed_pipe_is_no_error(root):
     command = f"{sys.executable} -m deltafold.cli journal export {root}/clean | head -c 1"
     command = command.replace(

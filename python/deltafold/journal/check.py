@@ -157,7 +157,12 @@ class _RawNames:
     """Which of the raw streams that the history names are there."""
 
     def __init__(self, log: ReadLog) -> None:
-        self._there = set(log.raw_names())
+        self._unread = ""
+        try:
+            self._there = set(log.raw_names())
+        except OSError as error:
+            self._there = set[str]()
+            self._unread = f"the raw streams cannot be listed: {error}"
         self._named = 0
         self._missing = 0
         self._first = ""
@@ -172,8 +177,8 @@ class _RawNames:
             self._first = self._first or stream["file"]
 
     def notes(self) -> list[str]:
-        if not self._missing:
-            return []
+        if self._unread or not self._missing:
+            return [self._unread] if self._unread else []
         return [f"{self._missing} of {self._named} raw streams are not there (the first: {self._first})"]
 
 
@@ -187,6 +192,10 @@ def _find_faults(log: ReadLog, report: Report) -> None:
 
 def _look_aside(log: ReadLog, report: Report, salt: bytes | None) -> None:
     """Note what is odd in the quarantine; it is beside the history."""
-    broken = sum(not entry.intact for entry in quarantine.entries(log, salt))
+    try:
+        broken = sum(not entry.intact for entry in quarantine.entries(log, salt))
+    except OSError as error:
+        report.notes.append(f"the quarantine cannot be read: {error}")
+        return
     if broken:
         report.notes.append(f"{broken} line(s) of the quarantine do not verify")
