@@ -128,6 +128,25 @@ def test_a_session_that_cannot_be_made(tmp_path, call):
     assert len(load(tmp_path / "root", "s").messages()) == 1
 
 
+@pytest.mark.parametrize("there", ["journal", "directory"])
+def test_names_that_a_killed_process_left_are_made_durable(tmp_path, monkeypatch, there):
+    """It may have died between making a name and syncing the directory that holds it."""
+    session = tmp_path / "root" / "s"
+    session.mkdir(parents=True)
+    if there == "journal":
+        forge.put(tmp_path / "root", forge.log([forge.turn()]))
+    synced = []
+    fsync = os.fsync
+
+    def noted(descriptor):
+        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink())
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    with Journal.open(tmp_path / "root", "s", create=True):
+        assert {session, session.parent} <= set(synced)
+
+
 def append_for_ever(journal, kept):
     while True:
         text = f"{len(kept)} " + "x" * 700

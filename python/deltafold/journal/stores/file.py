@@ -16,17 +16,17 @@ import threading
 import time
 import weakref
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from deltafold.journal import names, record, syncer
 from deltafold.journal.errors import JournalExists, JournalLocked, JournalMissing
 from deltafold.journal.raw import Compression, FileSink, read_stream
 from deltafold.journal.stores import files
-from deltafold.journal.stores.base import Line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
+    from deltafold.journal.stores.base import Line
     from deltafold.journal.syncer import Ticket
 
 JOURNAL: Final = "journal.jsonl"
@@ -40,23 +40,6 @@ Sync = Literal["always", "group", "os"]
 """When an append returns: after its own sync, after one shared with all that wait, or once the operating
 system has it (a power cut may then lose the tail).
 """
-
-
-def split_lines(source: BinaryIO, offset: int = 0) -> Iterator[Line]:
-    """Yield the lines of a file from an offset on.
-
-    Of one longer than any record only the first part is kept.
-    """
-    source.seek(offset)
-    while data := source.readline(record.MAX_LINE):
-        size = len(data)
-        while not data.endswith(b"\n") and size >= record.MAX_LINE:
-            more = source.readline(files.BLOCK)
-            size += len(more)
-            if not more or more.endswith(b"\n"):
-                break
-        yield Line(offset, data, size)
-        offset += size
 
 
 class FileReadLog:
@@ -96,7 +79,7 @@ class FileReadLog:
     def _lines_of(self, name: str, offset: int = 0) -> Iterator[Line]:
         descriptor = files.open_file(self.directory, name, os.O_RDONLY)
         with open(descriptor, "rb", buffering=files.BLOCK) as source:  # noqa: PTH123
-            yield from split_lines(source, offset)
+            yield from files.split_lines(source, offset)
 
     def raw_names(self) -> list[str]:
         """Return the names of the raw streams, sorted."""
@@ -397,3 +380,7 @@ class FileStore:
             if first_line is None:
                 raise self._missing(session)
             files.write_new(directory, JOURNAL, first_line())
+        elif self.sync != "os":
+            os.fsync(directory)  # whoever made the file may have been killed before its name was durable
+        if self.sync != "os":
+            files.sync_directory(self.location)  # the same of the directory
