@@ -150,7 +150,10 @@ def test_following_a_live_session(store):
         journal.append(*forge.turn())
 
         def read():
-            seen.extend(event.seq for event in follow(store, "s", after=0, timeout=3.0))
+            for event in follow(store, "s", after=0, timeout=60.0):
+                seen.append(event.seq)
+                if event.seq == 31:
+                    break
 
         thread = threading.Thread(target=read)
         thread.start()
@@ -160,6 +163,8 @@ def test_following_a_live_session(store):
                 time.sleep(0.05)
         thread.join()
     assert seen == list(range(1, 32))
+    rest = follow(store, "s", after=31, timeout=0.01)
+    assert [event.type for event in rest] == ["session/close"], "it ends when nothing new has come"
 
 
 def test_listing_many_sessions(store):

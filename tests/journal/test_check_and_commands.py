@@ -15,6 +15,7 @@ import pytest
 import deltafold
 from deltafold.cli import journal_common, main
 from deltafold.journal import FileStore, Journal, Refused, load
+from deltafold.journal import check as check_module
 from deltafold.journal.check import check
 from deltafold.journal.targets import Target, targets_of
 from tests.cli import streams
@@ -343,7 +344,7 @@ def large(tmp_path, turns: int) -> Target:
 def test_memory_of_a_check_does_not_grow_with_the_session(tmp_path, damaged):
     """Ten times the records: the same memory (of a damaged one, but for four bytes a record)."""
     peaks = []
-    for turns in (100, 1000):
+    for turns in (50, 500):
         one = large(tmp_path / str(turns), turns)
         path = tmp_path / str(turns) / "s" / "journal.jsonl"
         if damaged:
@@ -383,13 +384,14 @@ def test_paths_that_name_nothing(tmp_path, capsys):
 @pytest.mark.parametrize("verb", VERBS[:6])
 def test_progress_is_shown_on_a_terminal_alone(tmp_path, capsys, monkeypatch, verb):
     """A line that says how far it is, taken away at the end; a pipe gets none of it."""
-    large(tmp_path, 1500)
+    large(tmp_path, 1)
     monkeypatch.setattr(journal_common, "_PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr(check_module, "_PROGRESS_EVERY", 4)
     _, piped, err = run(capsys, verb, tmp_path)
     assert err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     _, out, err = run(capsys, verb, tmp_path)
-    assert verb == "quarantine" or "0 sessions done; this one: 4096 records, " in err
+    assert verb == "quarantine" or "0 sessions done; this one: 4 records, 0 MB" in err
     assert "1 sessions done" in err
     assert err.endswith("\r\x1b[K")
     assert out == piped

@@ -3,6 +3,7 @@ guess."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -246,20 +247,30 @@ def test_the_checkpoint(tmp_path):
 
 
 @settings(max_examples=1500 if LONG else 60, deadline=None)
-@given(strategies.mutated(), st.booleans())
-def test_any_mutated_session_is_repaired_or_asks(tmp_path_factory, entries, checkpoint):
+@given(strategies.mutated(), st.booleans(), st.data())
+def test_any_mutated_session_is_repaired_or_asks(tmp_path_factory, entries, checkpoint, data):
     """Sealed nonsense: what comes out is admitted, accepted by every provider, and repairing it again changes
     nothing."""
     root = tmp_path_factory.mktemp("any")
-    path = forge.put(root, forge.log(entries, salt=SALT))
+    log = forge.log(entries, salt=SALT)
+    if data.draw(st.booleans()):
+        at, seq = data.draw(st.integers(1, len(entries))), data.draw(strategies.JUNK | st.integers(0, 9))
+        lines = log.splitlines(keepends=True)
+        with contextlib.suppress(ValueError):
+            lines[at] = forge.line(seq, *entries[at - 1], SALT, time=data.draw(strategies.JUNK))
+        log = b"".join(lines)
+    path = forge.put(root, log)
+    report = check(target(root))
     plan = plan_repair(target(root), to_checkpoint=checkpoint)
+    assert report.status == ("clean" if plan.healthy else "damaged")
+    assert bool(report.faults) != plan.healthy
     if plan.blocked is not None:
         return
     apply_plan(plan)
     assert plan_repair(target(root)).healthy
     with Journal.open(FileStore(root, sync="os"), "s", resume=True) as journal:
-        if journal.messages():
-            accepted_everywhere(journal)
+        journal.turn(user="What else?")
+        accepted_everywhere(journal)
     assert path.exists()
 
 

@@ -127,7 +127,7 @@ class FaultFinder:
             kind = kind_of(verdict, event, self.state)
             if not (self._message_lost and kind in _CONSEQUENCES):
                 yield self._fault(kind, verdict.rule, piece, verdict.reason)
-        if event.type in _BEGINNINGS:
+        if type(event.type) is str and event.type in _BEGINNINGS:
             self._message_lost = False
         self._take_on_trust(event)
         self._seals.add(self.state.next_seq - 1, _seal_of(piece))
