@@ -50,7 +50,7 @@ class Adoption:
         Whatever is still open at the end is answered as of unknown outcome.
         """
         for position, message in enumerate(messages):
-            match message.get("role") if isinstance(message, dict) else None:
+            match _object(message).get("role"):
                 case "user":
                     self._begin_turn()
                     self._put(position, ("user/message", {"message": message}))
