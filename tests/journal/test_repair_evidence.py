@@ -231,6 +231,10 @@ def test_restore_refuses_a_backup_that_does_not_match_its_manifest(tmp_path):
         restore(target(tmp_path))
     with pytest.raises(RepairRefused, match="there is no backup nothing"):
         restore(target(tmp_path), "nothing")
+    for manifest in ("", "[]", '{"files": 5}', '{"files": [{"name": "journal.jsonl"}]}', '{"files": []}'):
+        (Path(done.backup) / "manifest.json").write_text(manifest)
+        with pytest.raises(RepairRefused, match="manifest"):
+            restore(target(tmp_path))
     assert path.read_bytes() == new
 
 
