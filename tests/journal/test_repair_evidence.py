@@ -250,7 +250,7 @@ def test_the_checkpoint(tmp_path):
 # Whatever is there
 
 
-@settings(max_examples=1500 if LONG else 60, deadline=None)
+@settings(max_examples=1500 if LONG else 40, deadline=None)
 @given(strategies.mutated(), st.booleans(), st.data())
 def test_any_mutated_session_is_repaired_or_asks(tmp_path_factory, entries, checkpoint, data):
     """Sealed nonsense: what comes out is admitted, accepted by every provider, and repairing it again changes
@@ -278,7 +278,7 @@ def test_any_mutated_session_is_repaired_or_asks(tmp_path_factory, entries, chec
     assert path.exists()
 
 
-@settings(max_examples=1500 if LONG else 60, deadline=None)
+@settings(max_examples=1500 if LONG else 40, deadline=None)
 @given(st.data())
 def test_any_wounded_bytes_are_repaired_or_ask(tmp_path_factory, data):
     """Bytes overwritten, cut out, put in, lines moved: nothing raises, and no record that was not there comes
@@ -350,7 +350,7 @@ def test_killed_anywhere_there_is_the_old_file_or_the_new_one(tmp_path):
         pytest.skip("processes may not be traced here")
     moments = moments_of(log.read_text().splitlines(), str(root / "s"))
     outcomes = []
-    for inject in [*moments[:: 1 if LONG else 5], None]:
+    for inject in [*moments[:: 1 if LONG else 9], None]:
         shutil.rmtree(root)
         path = forge.put(root, data)
         code = applied(root, log, *(("-e", inject) if inject else ()))
