@@ -153,7 +153,9 @@ impl Assembler {
             if self.held.is_pending() {
                 self.resume(input, &mut at, scratch);
             }
-            self.read(input, at, scratch);
+            if at < input.len() {
+                self.read(input, at, scratch);
+            }
         });
         self.frames.keep(input);
         if self.frames.is_event_stream {
@@ -266,6 +268,7 @@ impl Assembler {
     }
 
     /// S6, for lines that are not data.
+    #[inline]
     fn note_invalid_line(&mut self) {
         for _ in 0..std::mem::take(&mut self.frames.invalid) {
             let frame = Some(self.frame);
