@@ -100,19 +100,18 @@ class Extras:
     def join(self, key: str, fragment: str) -> None:
         """Join a string to the text that stands, whatever else stood there replaced."""
         text = self._members.get(key)
+        change = 0
         if not isinstance(text, Text):
             standing = text
             text = Text()
             if isinstance(standing, str):
                 text.append(standing)
-            elif key in self._members:
-                self._budget.spend(-_weight(standing))
             else:
-                self._budget.spend(weigh(key))
-            self._members[key] = text
+                change = -_weight(standing) if key in self._members else weigh(key)
         visible, lone = text.prepare(fragment)
         self._report_lone(lone)
-        self._budget.spend(weigh(visible))
+        self._budget.spend(change + weigh(visible))
+        self._members[key] = text
         text.append(visible)
 
     def flush(self) -> None:

@@ -4,8 +4,8 @@ use deltafold_core as core;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
-use crate::completion::ToolCall;
 use crate::convert::{members, object};
+use crate::tool_call::ToolCall;
 use crate::values::{Value, made, value};
 
 macro_rules! text_event {

@@ -5,13 +5,16 @@
 #![allow(clippy::used_underscore_binding, reason = "names of private keyword arguments begin with an underscore")]
 
 mod assembler;
+mod choice;
 mod completion;
 mod convert;
 mod errors;
 mod events;
 mod input;
 mod options;
+mod quirk;
 mod sse;
+mod tool_call;
 mod values;
 
 use pyo3::prelude::*;
@@ -22,13 +25,19 @@ mod _native {
     #[pymodule_export]
     use crate::assembler::{Assembler, assemble, assemble_many};
     #[pymodule_export]
-    use crate::completion::{Choice, Completion, Quirk, ToolCall};
+    use crate::choice::Choice;
+    #[pymodule_export]
+    use crate::completion::Completion;
     #[pymodule_export]
     use crate::events::{
         Finish, ReasoningDelta, RefusalDelta, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart, Usage,
     };
     #[pymodule_export]
+    use crate::quirk::Quirk;
+    #[pymodule_export]
     use crate::sse::{SSEDecoder, ServerSentEvent};
+    #[pymodule_export]
+    use crate::tool_call::ToolCall;
 }
 
 /// A function of the shared Python layer, which works on the values of both engines.

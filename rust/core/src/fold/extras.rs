@@ -258,13 +258,7 @@ impl Fold {
             }
         };
         let Some(Value::Object(into)) = kept.get_mut(place) else { return Ok(()) };
-        for (name, value) in from {
-            let says_nothing = matches!(value, Value::Null) && into.iter().any(|member| member.0 == *name);
-            if !says_nothing {
-                self.merge(into, name, value.clone(), &JOINED, false)?;
-            }
-        }
-        Ok(())
+        self.merge_all(into, from, &JOINED)
     }
 
     /// Merges a member: texts named in `joined` join, lists append where `append` says so, of the rest the last stands.
@@ -361,13 +355,21 @@ impl Fold {
     /// Audio comes in pieces: its data and its transcript join.
     fn audio(&mut self, extra: &mut Extra, piece: Extra) -> Result<(), Error> {
         if !matches!(extra.iter().find(|member| member.0 == "audio"), Some((_, Value::Object(_)))) {
-            return self.merge(extra, "audio", Value::Object(piece), &[], true);
+            self.merge(extra, "audio", Value::Object(Vec::new()), &[], false)?;
         }
         let Some((_, Value::Object(into))) = extra.iter_mut().find(|member| member.0 == "audio") else {
             return Ok(());
         };
-        for (name, value) in piece.into_iter().filter(|(_, value)| !matches!(value, Value::Null)) {
-            self.merge(into, &name, value, &["data", "transcript"], true)?;
+        self.merge_all(into, &piece, &["data", "transcript"])
+    }
+
+    /// Merges the members of a piece; a null says nothing where the member is there already.
+    fn merge_all(&mut self, into: &mut Extra, piece: &Extra, joined: &[&str]) -> Result<(), Error> {
+        for (name, value) in piece {
+            let says_nothing = matches!(value, Value::Null) && into.iter().any(|member| member.0 == *name);
+            if !says_nothing {
+                self.merge(into, name, value.clone(), joined, false)?;
+            }
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! The fold: what operations come to, whatever wire they were read from. It knows calls, not providers.
 
+mod appending;
 pub(crate) mod blocks;
 pub(crate) mod call;
 pub(crate) mod choice;

@@ -2,6 +2,7 @@
 
 use memchr::memchr2;
 
+use super::line::{FIELDS, KEPT_OF_UNKNOWN, Line, RETRY_DIGITS, Rare, kind_of, name_of};
 use super::style::Style;
 use super::utf8::Utf8Check;
 use crate::error::{Error, ErrorKind};
@@ -29,21 +30,6 @@ pub(crate) enum Item {
     Limit(Error),
 }
 
-/// What the line being read is known to be from its first bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Line {
-    #[default]
-    Open,
-    Comment,
-    /// Of an unknown field: only its beginning is kept.
-    Unknown,
-}
-
-/// Bytes kept of a line that is of no use, for its report.
-const KEPT_OF_UNKNOWN: usize = 64;
-/// A reconnection time of more digits is ignored.
-const RETRY_DIGITS: usize = 4300;
-const FIELDS: [&[u8]; 5] = [b"data", b"event", b"id", b"retry", b"error"];
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// The reader. `input` and `at` of [`Frames::next`] are the caller's: one call to it ends with an item or at the end of the input.
@@ -88,23 +74,6 @@ pub(crate) struct Frames {
     pub(crate) is_event_stream: bool,
     /// Bytes looked at.
     pub(crate) scanned: u64,
-}
-
-/// What is known of lines that few servers send, or that few readers ask for.
-#[derive(Debug, Default)]
-pub(crate) struct Rare {
-    /// The raw data lines of the event being read, where they are asked for.
-    raw: Option<Vec<u8>>,
-    /// The value of the last `error` line.
-    pub(crate) error_line: Vec<u8>,
-    /// The value of the event's last valid `id` line, not yet in force.
-    id: Option<Vec<u8>>,
-    /// The last event id in force: a block's id is, once the block has ended.
-    pub(crate) last_event_id: Vec<u8>,
-    /// The digits of the last valid `retry` line, in milliseconds.
-    pub(crate) retry: Option<Box<str>>,
-    /// The event being read has set `retry`.
-    pub(crate) sets_retry: bool,
 }
 
 impl Frames {
@@ -230,6 +199,12 @@ impl Frames {
 
     /// The stream has ended: the line being read ends, and the event with it. Whether a data line was pending.
     pub(crate) fn finish(&mut self, limits: &Limits) -> (Option<Item>, bool) {
+        if self.bom < BOM.len() {
+            // What only began like a byte order mark is all of a line.
+            self.line.extend_from_slice(BOM.get(..self.bom).unwrap_or_default());
+            self.line_length = self.bom;
+            self.bom = BOM.len();
+        }
         let item = if self.line_length > 0 { self.line_end(&[], 0, 0, limits) } else { None };
         if self.has_data {
             self.event_offset = self.offset();
@@ -330,7 +305,7 @@ impl Frames {
                 self.end_of_unkept();
                 self.first_line.get_or_insert(offset);
                 let name = std::mem::take(&mut self.line);
-                Some(unknown(&name))
+                Some(Item::Unknown(name_of(&name)))
             }
             Line::Open => {
                 let mut line = std::mem::take(&mut self.line);
@@ -428,7 +403,7 @@ impl Frames {
                 return Some(Item::ErrorLine);
             }
             _ if known => {}
-            _ => return Some(unknown(line)),
+            _ => return Some(Item::Unknown(name_of(line))),
         }
         None
     }
@@ -438,13 +413,7 @@ impl Frames {
         let offset = self.first_line.take();
         let has_data = std::mem::take(&mut self.has_data);
         if let Some(rare) = &mut self.rare {
-            if let Some(raw) = &mut rare.raw {
-                raw.clear();
-            }
-            if let Some(id) = rare.id.take() {
-                rare.last_event_id = id;
-            }
-            rare.sets_retry &= has_data;
+            rare.end(has_data);
         }
         if !has_data {
             self.name.clear();
@@ -453,24 +422,4 @@ impl Frames {
         self.event_offset = offset.unwrap_or(self.line_offset);
         Some(Item::Event(self.inline.take().map_or(Payload::Own, |(start, end)| Payload::Input(start, end))))
     }
-}
-
-/// What a line that has begun with `start` is, as soon as that is certain.
-fn kind_of(start: &[u8]) -> Line {
-    if start.first() == Some(&b':') {
-        return Line::Comment;
-    }
-    let colon = start.iter().take(6).position(|&byte| byte == b':');
-    let name = start.get(..colon.unwrap_or(start.len().min(6))).unwrap_or_default();
-    let possible = match colon {
-        Some(_) => FIELDS.contains(&name),
-        None => FIELDS.iter().any(|field| field.starts_with(name)),
-    };
-    if possible { Line::Open } else { Line::Unknown }
-}
-
-fn unknown(line: &[u8]) -> Item {
-    let name = line.split(|&byte| byte == b':').next().unwrap_or_default();
-    let name = name.get(..name.len().min(KEPT_OF_UNKNOWN)).unwrap_or_default();
-    Item::Unknown(String::from_utf8_lossy(name).into_owned())
 }

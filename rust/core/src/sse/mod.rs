@@ -2,6 +2,7 @@
 
 mod decoder;
 mod frames;
+mod line;
 mod style;
 mod utf8;
 
