@@ -35,8 +35,8 @@ def payload_of(chunk: Any) -> bytes:
     """Give a chunk, a model object or a dict, as one JSON payload."""
     try:
         return orjson.dumps(chunk, default=_members)
-    except TypeError:  # an integer beyond 64 bits, or what is no part of a chunk: that is said here
-        return json.dumps(chunk, default=_members, ensure_ascii=False, allow_nan=False).encode()
+    except TypeError:  # an integer beyond 64 bits, half of a pair, or what is no part of a chunk: said here
+        return json.dumps(chunk, default=_members, allow_nan=False).encode()
 
 
 class PayloadAssembler:

@@ -1,0 +1,168 @@
+"""Chunks of openai-python built from parsed JSON by a plan for each class, in place of the SDK's own builder.
+
+The SDK walks every annotation of every object anew, which is most of what a chunk costs there. Here each class
+is looked at once. What its plan does not foresee (a value of another type, an alias, a union) is built by the
+SDK itself, so that both give equal objects.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, get_args, get_origin
+
+from openai import AsyncStream, BaseModel
+from openai._models import construct_type
+
+from deltafold.adapters._payloads import payload_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SCALARS = frozenset({str, int, bool, NoneType})
+_new = object.__new__
+_set = object.__setattr__
+
+
+class Member(NamedTuple):
+    """What a plan foresees of a member: values of these types as they are, or of these literals, or objects."""
+
+    types: frozenset[type] = frozenset()
+    literals: frozenset[Any] = frozenset()
+    model: type[BaseModel] | None = None
+    listed: bool = False
+    optional: bool = False
+
+
+class Plan(NamedTuple):
+    """The members of a class, what those have that were not sent, and which pydantic asks for."""
+
+    members: dict[str, Member]
+    defaults: dict[str, Any]
+    required: frozenset[str]
+
+
+class NotForeseenError(Exception):
+    """A value is not what its class says, or the class is none that a plan can be made of."""
+
+
+def build(cls: type[BaseModel], value: Any) -> Any:
+    """Give the object of a class that the SDK's builder gives for this JSON value."""
+    try:
+        return planned(cls, value)
+    except NotForeseenError:
+        return construct_type(value=value, type_=cls)
+
+
+def planned(cls: type[BaseModel], value: Any) -> Any:
+    """Give the object, by plans alone; NotForeseenError where they do not do."""
+    return _object(cls, value, validated=False)
+
+
+def _object(cls: type[BaseModel], value: Any, *, validated: bool) -> Any:
+    """Give an object; the SDK validates what stands in an optional member, and pydantic then counts what a
+    class does not name among what was sent.
+    """
+    if type(value) is not dict:
+        raise NotForeseenError
+    plan = _plan(cls)
+    values = plan.defaults.copy()
+    further: dict[str, Any] = {}
+    sent: set[str] = set()
+    for name, given in value.items():
+        member = plan.members.get(name)
+        if member is None:
+            further[name] = given
+            if validated:
+                if not name.isascii():  # pydantic takes no surrogate here
+                    raise NotForeseenError
+                sent.add(name)
+            continue
+        sent.add(name)
+        kind = type(given)
+        if kind in member.types or (kind is str and given in member.literals):
+            values[name] = given
+        elif member.model is None:
+            raise NotForeseenError
+        elif not member.listed:
+            values[name] = _object(member.model, given, validated=validated or member.optional)
+        elif kind is list:
+            model, within = member.model, validated or member.optional
+            values[name] = [_object(model, entry, validated=within) for entry in given]
+        else:
+            raise NotForeseenError
+    if validated and not plan.required <= sent:
+        raise NotForeseenError
+    built = _new(cls)
+    _set(built, "__dict__", values)
+    _set(built, "__pydantic_private__", None)
+    _set(built, "__pydantic_extra__", further)
+    _set(built, "__pydantic_fields_set__", sent)
+    return built
+
+
+@cache
+def _plan(cls: type[BaseModel]) -> Plan:
+    members: dict[str, Member] = {}
+    defaults: dict[str, Any] = {}
+    for name, field in cls.model_fields.items():
+        if field.alias is not None or field.default_factory is not None or field.metadata:
+            raise NotForeseenError
+        members[name] = _member(field.annotation)
+        default = None if field.is_required() else field.default
+        if type(default) not in _SCALARS:
+            raise NotForeseenError
+        defaults[name] = default
+    required = frozenset(name for name, field in cls.model_fields.items() if field.is_required())
+    return Plan(members, defaults, required)
+
+
+def _member(annotation: Any) -> Member:
+    """Give what a plan foresees of a member so annotated: nothing where it is none of the plain kinds."""
+    kinds = set(get_args(annotation) if get_origin(annotation) in {Union, UnionType} else (annotation,))
+    optional = frozenset({NoneType} & kinds)
+    if len(kinds - optional) != 1:
+        return Member(optional)
+    (kind,) = kinds - optional
+    if kind in _SCALARS:
+        return Member(optional | {kind})
+    if get_origin(kind) is Literal:
+        return Member(optional, frozenset(get_args(kind)))
+    listed = get_origin(kind) is list
+    model = get_args(kind)[0] if listed else kind
+    if isinstance(model, type) and issubclass(model, BaseModel):
+        return Member(optional, model=model, listed=listed, optional=bool(optional))
+    return Member(optional)
+
+
+class _Builder:
+    """Stands before the client of one of the SDK's streams, which asks it to make chunks of parsed JSON."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._last: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def _process_response_data(self, *, data: Any, cast_to: Any, response: Any) -> Any:  # noqa: ARG002
+        """The SDK's own name for it."""
+        self._last = data
+        return build(cast_to, data)
+
+    def payload(self, _chunk: Any) -> bytes:
+        """Give the payload of the chunk that was built last."""
+        return payload_of(self._last)
+
+
+def quickened(chunks: Any) -> Callable[[Any], bytes] | None:
+    """Let one of the SDK's streams build its chunks so, and give what gives the payload of its newest one.
+
+    None where it is no stream of the SDK, or one whose client validates strictly: that stays as it is.
+    """
+    client = getattr(chunks, "_client", None)
+    if not isinstance(chunks, AsyncStream) or client is None or client._strict_response_validation:  # noqa: SLF001
+        return None
+    builder = _Builder(client)
+    chunks._client = builder  # type: ignore[assignment, unused-ignore]  # noqa: SLF001
+    return builder.payload
