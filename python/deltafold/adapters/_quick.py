@@ -1,13 +1,12 @@
-"""Chunks of openai-python built from parsed JSON by a plan for each class, in place of the SDK's own builder.
+"""Chunks of openai-python built from parsed JSON by a plan for each class, not by the SDK's own builder.
 
-The SDK walks every annotation of every object anew, which is most of what a chunk costs there. Here each class
-is looked at once. What its plan does not foresee (a value of another type, an alias, a union) is built by the
-SDK itself, so that both give equal objects.
+The SDK walks every annotation of every object anew, which is most of what a chunk costs there. Here each
+class is looked at once. What its plan does not foresee (a value of another type, an alias, a union) is built
+by the SDK itself, so that both give equal objects.
 """
 
 from __future__ import annotations
 
-from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, get_args, get_origin
 
@@ -25,7 +24,7 @@ _set = object.__setattr__
 
 
 class Member(NamedTuple):
-    """What a plan foresees of a member: values of these types as they are, or of these literals, or objects."""
+    """What a plan foresees of a member: values of these types, or these literals, as they are, or objects."""
 
     types: frozenset[type] = frozenset()
     literals: frozenset[Any] = frozenset()
@@ -40,6 +39,9 @@ class Plan(NamedTuple):
     members: dict[str, Member]
     defaults: dict[str, Any]
     required: frozenset[str]
+
+
+_plans: dict[type[BaseModel], Plan] = {}
 
 
 class NotForeseenError(Exception):
@@ -60,12 +62,14 @@ def planned(cls: type[BaseModel], value: Any) -> Any:
 
 
 def _object(cls: type[BaseModel], value: Any, *, validated: bool) -> Any:
-    """Give an object; the SDK validates what stands in an optional member, and pydantic then counts what a
-    class does not name among what was sent.
+    """Give an object.
+
+    What stands in an optional member is validated by the SDK; pydantic then counts what a class does not name
+    among what was sent, and asks for what is required.
     """
     if type(value) is not dict:
         raise NotForeseenError
-    plan = _plan(cls)
+    plan = _plans.get(cls) or _plan(cls)
     values = plan.defaults.copy()
     further: dict[str, Any] = {}
     sent: set[str] = set()
@@ -73,26 +77,17 @@ def _object(cls: type[BaseModel], value: Any, *, validated: bool) -> Any:
         member = plan.members.get(name)
         if member is None:
             further[name] = given
-            if validated:
-                if not name.isascii():  # pydantic takes no surrogate here
-                    raise NotForeseenError
-                sent.add(name)
             continue
         sent.add(name)
         kind = type(given)
         if kind in member.types or (kind is str and given in member.literals):
             values[name] = given
-        elif member.model is None:
-            raise NotForeseenError
-        elif not member.listed:
-            values[name] = _object(member.model, given, validated=validated or member.optional)
-        elif kind is list:
-            model, within = member.model, validated or member.optional
-            values[name] = [_object(model, entry, validated=within) for entry in given]
         else:
+            values[name] = _within(member, given, validated=validated or member.optional)
+    if validated:
+        if not (plan.required <= sent and all(map(str.isascii, further))):  # pydantic takes no surrogate
             raise NotForeseenError
-    if validated and not plan.required <= sent:
-        raise NotForeseenError
+        sent.update(further)
     built = _new(cls)
     _set(built, "__dict__", values)
     _set(built, "__pydantic_private__", None)
@@ -101,7 +96,16 @@ def _object(cls: type[BaseModel], value: Any, *, validated: bool) -> Any:
     return built
 
 
-@cache
+def _within(member: Member, given: Any, *, validated: bool) -> Any:
+    """Give the object or the objects that a member holds."""
+    model = member.model
+    if model is None or (member.listed and type(given) is not list):
+        raise NotForeseenError
+    if member.listed:
+        return [_object(model, entry, validated=validated) for entry in given]
+    return _object(model, given, validated=validated)
+
+
 def _plan(cls: type[BaseModel]) -> Plan:
     members: dict[str, Member] = {}
     defaults: dict[str, Any] = {}
@@ -114,7 +118,8 @@ def _plan(cls: type[BaseModel]) -> Plan:
             raise NotForeseenError
         defaults[name] = default
     required = frozenset(name for name, field in cls.model_fields.items() if field.is_required())
-    return Plan(members, defaults, required)
+    plan = _plans[cls] = Plan(members, defaults, required)
+    return plan
 
 
 def _member(annotation: Any) -> Member:

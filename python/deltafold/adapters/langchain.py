@@ -74,9 +74,9 @@ class _Collecting(PayloadAssembler):
         return super().feed(chunk)
 
     def _says_nothing_else(self, chunk: AIMessageChunk) -> bool:
-        """Whether LangChain's merge would take nothing from a chunk but its calls."""
+        """Whether LangChain's merge takes nothing from a chunk but its calls; an empty list may count."""
         return (
-            chunk.content == ""  # noqa: PLC1901 (a list that is empty may change what it is merged with)
+            chunk.content == ""
             and chunk.additional_kwargs.keys() <= {"tool_calls"}
             and not chunk.response_metadata
             and chunk.usage_metadata is None
