@@ -16,7 +16,7 @@ from typing import Any
 os.environ.update({"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_LOG": "ERROR"})
 
 from benches import report
-from benches.http import burst, live
+from benches.http import burst, live, many_streams
 from benches.machine import description
 
 PACKAGES = (
@@ -34,6 +34,7 @@ PACKAGES = (
 
 LIVE = {
     "deltafold over aiohttp": 1200,
+    many_streams.CLIENT_ALONE: 1200,
     "aiohttp, orjson loop": 700,
     "deltafold over httpx": 300,
     "httpx, orjson loop": 200,
