@@ -42,8 +42,9 @@ async def normalised(
     async for chunk in chunks:
         entries = _entries(assembler.feed_payload(payload(chunk)))
         for choice in chunk.choices or ():
-            if choice.delta is not None and (choice.delta.tool_calls or entries):
-                choice.delta.tool_calls = entries.pop(choice.index or 0, None)
+            delta: Any = choice.delta  # a gateway may send null
+            if delta is not None and (delta.tool_calls or entries):
+                delta.tool_calls = entries.pop(choice.index or 0, None)
         last = chunk
         yield chunk
         if assembler.error is not None:

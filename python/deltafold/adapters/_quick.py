@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, get_args, get
 from openai import AsyncStream, BaseModel
 from openai._models import construct_type
 
+from deltafold._json import is_list, is_object
 from deltafold.adapters._payloads import payload_of
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def _object(cls: type[BaseModel], value: Any, *, validated: bool) -> Any:
     What stands in an optional member is validated by the SDK; pydantic then counts what a class does not name
     among what was sent, and asks for what is required.
     """
-    if type(value) is not dict:
+    if not is_object(value):
         raise NotForeseenError
     plan = _plans.get(cls) or _plan(cls)
     values = plan.defaults.copy()
@@ -79,8 +80,7 @@ def _object(cls: type[BaseModel], value: Any, *, validated: bool) -> Any:
             further[name] = given
             continue
         sent.add(name)
-        kind = type(given)
-        if kind in member.types or (kind is str and given in member.literals):
+        if type(given) in member.types or (isinstance(given, str) and given in member.literals):
             values[name] = given
         else:
             values[name] = _within(member, given, validated=validated or member.optional)
@@ -99,11 +99,13 @@ def _object(cls: type[BaseModel], value: Any, *, validated: bool) -> Any:
 def _within(member: Member, given: Any, *, validated: bool) -> Any:
     """Give the object or the objects that a member holds."""
     model = member.model
-    if model is None or (member.listed and type(given) is not list):
+    if model is None:
         raise NotForeseenError
-    if member.listed:
-        return [_object(model, entry, validated=validated) for entry in given]
-    return _object(model, given, validated=validated)
+    if not member.listed:
+        return _object(model, given, validated=validated)
+    if not is_list(given):
+        raise NotForeseenError
+    return [_object(model, entry, validated=validated) for entry in given]
 
 
 def _plan(cls: type[BaseModel]) -> Plan:

@@ -38,4 +38,5 @@ class DeltafoldChatModel(OpenAIChatModel):
         self, response: Any, *further: Any, **options: Any
     ) -> OpenAIStreamedResponse:
         """pydantic-ai's method that makes its response of the SDK's stream."""
-        return await super()._process_streamed_response(_FoldedStream(response), *further, **options)
+        folded: Any = _FoldedStream(response)
+        return await super()._process_streamed_response(folded, *further, **options)
