@@ -92,6 +92,28 @@ def test_parsed_chunks_fold_as_their_bytes(gateway: Gateway, name: str) -> None:
     assert (again.content, again.usage, again.created) == (whole.content, whole.usage, whole.created)
 
 
+def test_a_parsed_chunk_says_what_was_sent_and_nothing_else() -> None:
+    """What was not sent must not look like null, nor the other way round."""
+    seen = 0
+    for value in payloads(VECTORS / "openai-chat"):
+        chunk = given_by(lambda given: construct_type(value=given, type_=Chunk), value)
+        if isinstance(chunk, type):
+            continue  # the SDK cannot take it
+        again = json.loads(payload_of(construct_type(value=value, type_=Chunk)))
+        seen += names_of(again) == names_of(value)
+        assert names_of(again) <= names_of(value), value
+    assert seen > 500
+
+
+def names_of(value: Any, path: str = "") -> set[str]:
+    """The paths of all members, by name and place."""
+    if isinstance(value, list):
+        value = dict(enumerate(value))
+    if not isinstance(value, dict):
+        return {path}
+    return {path}.union(*(names_of(member, f"{path}/{name}") for name, member in value.items()))
+
+
 def test_what_is_no_chunk_is_said() -> None:
     with pytest.raises(TypeError, match="no part of a chunk"):
         payload_of(3j)
