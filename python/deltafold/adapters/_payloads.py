@@ -27,7 +27,7 @@ def payload_of(chunk: Any) -> bytes:
     except (
         TypeError,
         ValueError,
-    ):  # half of a pair, an integer beyond 64 bits, or what is no part of a chunk
+    ):  # half of a pair, a large integer, or what is no part of a chunk
         return json.dumps(chunk, default=_members, allow_nan=False).encode()
     return payload
 
