@@ -98,16 +98,19 @@ def live_table(found: list[dict[str, Any]]) -> list[str]:
     lines = [
         f"{head()}; p99 of the lateness at most {live.LATE * 1e3:g} ms over {live.MEASURE:g} s.",
         "",
-        "| on one core | live streams | p50 | p99 | processor a chunk | the next step |",
+        "| on one core | live streams | p50 | p99 | processor a chunk | the step that was too much |",
         "|---|---:|---:|---:|---:|---|",
     ]
     for one in found:
         best, last = one["best"], one["steps"][-1]
-        lines.append(
-            f"| {one['name']} | {best['streams']:,} "
-            f"| {best['p50'] * 1e3:.0f} ms | {best['p99'] * 1e3:.0f} ms "
-            f"| {best['microseconds']:.1f} µs | {last['streams']:,}: p99 {last['p99'] * 1e3:.0f} ms |"
+        beyond = (
+            f"{last['streams']:,}: p99 {last['p99'] * 1e3:.0f} ms, {last['rate']:.0f} chunks a second came"
         )
+        cells = ("none", "-", "-", "-")
+        if best is not None:
+            delays = (f"{best[which] * 1e3:.0f} ms" for which in ("p50", "p99"))
+            cells = (f"{best['streams']:,}", *delays, f"{best['microseconds']:.1f} µs")
+        lines.append(f"| {one['name']} | {' | '.join(cells)} | {beyond} |")
     return lines
 
 
