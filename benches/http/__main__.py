@@ -98,7 +98,7 @@ def live_table(found: list[dict[str, Any]]) -> list[str]:
     lines = [
         f"{head()}; p99 of the lateness at most {live.LATE * 1e3:g} ms over {live.MEASURE:g} s.",
         "",
-        "| on one core | live streams | p50 | p99 | processor a chunk | the step that was too much: its p99, chunks a second that came |",
+        "| on one core | live streams | p50 | p99 | processor a chunk | too much |",
         "|---|---:|---:|---:|---:|---|",
     ]
     for one in found:

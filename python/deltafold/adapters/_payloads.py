@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def payload_of(chunk: Any) -> bytes:
     """Give a chunk, a model object or a dict, as one JSON payload of the members that were sent."""
-    serializer = getattr(type(chunk), "__pydantic_serializer__", None)
+    serializer: Any = getattr(chunk, "__pydantic_serializer__", None)
     try:
         if serializer is None:
             return orjson.dumps(chunk, default=_members)
