@@ -113,10 +113,17 @@ class Gateway:
         return [self.frame({}, reason), self.chunk([], usage), DONE_FRAME]
 
 
+# Every sixth word has something that JSON escapes, or characters beyond ASCII: code and prose in most languages
+# of Europe have fewer, tables and Asian scripts more.
 WORDS = (
     *("the", "fold", "keeps", "what", "arrived", "and", "never", "it", "would", "like", "to", "have", "seen"),
-    *("größer", "señal", "流れ", "🦀", "naïve", '"quoted"', "a\\path", "tab\tbed", "line\n"),
+    *("return", "value", "for", "each", "item", "in", "order", "if", "not", "then", "raise", "with", "open"),
+    *("index", "of", "a", "call", "that", "is", "known", "by", "its", "name", "while", "others", "wait", "self"),
+    *("größer", "señal", "流れ", "🦀", '"quoted"', "a\\path", "tab\tbed", "line\n"),
 )
+
+FRAGMENT = 12
+"""Mean characters of a fragment of a long call: what comes in one chunk is a few tokens."""
 
 
 def sentences(source: random.Random, count: int) -> list[str]:
@@ -135,7 +142,7 @@ def arguments_in_fragments(source: random.Random, count: int, mean: int) -> list
 def long_call(*, fragments: int = 2000, padded: bool = False) -> Shape:
     """One call whose arguments come in `fragments` fragments, about 350 bytes a chunk."""
     gateway = Gateway(1, padded=padded)
-    pieces = arguments_in_fragments(gateway.random, fragments, 34)
+    pieces = arguments_in_fragments(gateway.random, fragments, FRAGMENT)
     frames = [gateway.role(), gateway.call_start(0, "write_file")]
     frames += [gateway.call_delta(0, piece) for piece in pieces]
     frames += gateway.ending("tool_calls")
@@ -146,7 +153,7 @@ def long_call(*, fragments: int = 2000, padded: bool = False) -> Shape:
 def interleaved_calls(*, calls: int = 8, fragments: int = 250) -> Shape:
     """`calls` calls, opened together, whose fragments then alternate one by one."""
     gateway = Gateway(2)
-    pieces = [arguments_in_fragments(gateway.random, fragments, 30) for _ in range(calls)]
+    pieces = [arguments_in_fragments(gateway.random, fragments, FRAGMENT) for _ in range(calls)]
     frames = [gateway.role(), *(gateway.call_start(index, f"tool_{index}") for index in range(calls))]
     for at in range(fragments):
         frames += [gateway.call_delta(index, pieces[index][at]) for index in range(calls)]

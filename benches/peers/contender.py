@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from benches.shapes import FRAME_FEEDS, Gateway, arguments_in_fragments, cut, long_call
+from benches.shapes import FRAGMENT, FRAME_FEEDS, Gateway, arguments_in_fragments, cut, long_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +55,7 @@ def stream(wire: str) -> Stream:
 
 def anthropic_long_call() -> Stream:
     """The same arguments in the same number of fragments, as Anthropic's Messages API frames them."""
-    pieces = arguments_in_fragments(Gateway(1).random, FRAGMENTS, 34)
+    pieces = arguments_in_fragments(Gateway(1).random, FRAGMENTS, FRAGMENT)
     block = {"type": "tool_use", "id": "toolu_01A09q90qw90lq917835lq9", "name": "write_file", "input": {}}
     message = {
         "id": "msg_013Zva2CMHLNnjNjJJKqJ2EF",

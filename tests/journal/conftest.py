@@ -15,7 +15,7 @@ _numbers = count()
 
 @pytest.fixture(scope="session")
 def server():
-    with postgres_server.running() as server:
+    with postgres_server.running(fsync="off") as server:
         yield server
 
 

@@ -112,9 +112,7 @@ CASES = {
         "bad-crc",
         swapped(2, MARK, log=swapped(3, MARK, log=swapped(4, MARK, log=HEALTHY))),
     ),
-    "a result is missing": case(
-        without(5), "seq-gap call-without-result", swapped(4, unknown("call_1"), log=HEALTHY)
-    ),
+    "a result is missing": case(without(5), "seq-gap", swapped(4, unknown("call_1"), log=HEALTHY)),
     "a user message is missing": case(without(2), "seq-gap", swapped(1, MARK, log=HEALTHY)),
     "a turn's start is missing": case(without(1), "seq-gap broken-turn", HEALTHY),
     "an exact repeat": case(
@@ -147,7 +145,7 @@ CASES = {
             SAYS,
             end(),
         ],
-        "empty-id result-without-call call-not-in-message second-result",
+        "empty-id",
         [
             turn(),
             user(),
@@ -228,6 +226,11 @@ CASES = {
             end(),
         ],
     ),
+    "unnamed call in an open turn": case(
+        [turn(), user(), assistant(call("a"), call("b", "")), started("a")],
+        "unnamed-call",
+        [turn(), user(), assistant(call("a")), started("a"), unknown("a"), end(0, "repaired")],
+    ),
     "ids twice in a message": case(
         [
             turn(),
@@ -260,7 +263,7 @@ CASES = {
             result("a"),
             SAYS,
         ],
-        "wrong-record call-not-in-message",
+        "wrong-record",
         [turn(), user(), assistant(call("a", arguments="")), MARK, result("a"), SAYS],
     ),
     "no calls at all": case(

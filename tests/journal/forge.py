@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from deltafold.journal import record
 from deltafold.journal.reader import Reader
-from deltafold.journal.stores.file import split_lines
+from deltafold.journal.stores.files import split_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

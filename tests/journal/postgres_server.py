@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 
 SETTINGS = """
-fsync = on
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
 max_connections = 60
@@ -52,7 +51,7 @@ def server_user() -> dict[str, Any]:
 class Server:
     """The server; `address` is what a store takes."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, fsync: str) -> None:
         self.port = free_port()
         self.data = folder / "data"
         self.user = server_user()
@@ -78,7 +77,7 @@ class Server:
         if done.returncode:
             pytest.skip(f"initdb does not run here: {done.stderr.strip()}")
         with (self.data / "postgresql.conf").open("a") as settings:
-            settings.write(SETTINGS + f"port = {self.port}\n")
+            settings.write(SETTINGS + f"port = {self.port}\nfsync = {fsync}\n")
 
     def start(self) -> None:
         """Start, and answer; after a kill the old processes may take a moment to be gone."""
@@ -128,15 +127,16 @@ class Server:
 
 
 @contextlib.contextmanager
-def running():
-    """A running server, or a skip with the reason."""
+def running(*, fsync: str = "on"):
+    """A running server, or a skip with the reason; with `fsync` off one that is not to be killed, and
+    faster."""
     pytest.importorskip("psycopg", reason="the extra postgres is not installed")
     with tempfile.TemporaryDirectory(prefix="deltafold-pg-") as name:
         folder = Path(name)
         user = server_user()
         if user:
             os.chown(folder, user["user"], user["group"])
-        server = Server(folder)
+        server = Server(folder, fsync=fsync)
         server.start()
         try:
             yield server

@@ -95,7 +95,7 @@ def mutated(draw: st.DrawFn) -> list[tuple[Any, Any]]:
             case "change" | "lose" as deed:
                 paths = places(entries[at][1])
                 if paths:
-                    _wound(draw, entries[at][1], draw(st.sampled_from(paths)), lose=deed == "lose")
+                    wound(draw, entries[at][1], draw(st.sampled_from(paths)), lose=deed == "lose")
             case "drop" if len(entries) > 1:
                 del entries[at]
             case "repeat":
@@ -110,7 +110,7 @@ def mutated(draw: st.DrawFn) -> list[tuple[Any, Any]]:
     return entries
 
 
-def _wound(draw: st.DrawFn, data: Any, path: tuple[Any, ...], *, lose: bool) -> None:
+def wound(draw: st.DrawFn, data: Any, path: tuple[Any, ...], *, lose: bool) -> None:
     for step in path[:-1]:
         data = data[step]
     if lose:

@@ -68,28 +68,29 @@ def test_one_writer_a_session(store):
     Journal.open(store, "s").close()
 
 
-@pytest.mark.parametrize("row", ADMITTED[::4], ids=lambda row: row[0])
-def test_admitted(store, row):
-    with Journal.open(store, "s", create=True) as journal:
+@pytest.mark.parametrize("row", ADMITTED, ids=lambda row: row[0])
+def test_admitted(postgres, row):
+    """Over files these rows are those of `test_rules.py`."""
+    with Journal.open(postgres, "s", create=True) as journal:
         for kind, data in [*row[1], row[2]]:
             journal.append(kind, data)
-    event = load(store, "s").events[len(row[1]) + 1]
+    event = load(postgres, "s").events[len(row[1]) + 1]
     assert (event.type, event.data) == row[2]
 
 
-@pytest.mark.parametrize("row", REFUSED[::5], ids=lambda row: f"{row[0]} {row[1]}")
-def test_refused(store, row):
+@pytest.mark.parametrize("row", REFUSED, ids=lambda row: f"{row[0]} {row[1]}")
+def test_refused(postgres, row):
     rule, _, before, entry = row
-    with Journal.open(store, "s", create=True) as journal:
+    with Journal.open(postgres, "s", create=True) as journal:
         for kind, data in before:
             journal.append(kind, data)
         with pytest.raises(Refused) as refused:
             journal.append(*entry)
         assert (refused.value.rule, refused.value.seq) == (rule, len(before) + 1)
         journal.close(clean=False)
-    loaded = load(store, "s")
+    loaded = load(postgres, "s")
     assert (len(loaded.events), loaded.size) == (len(before) + 1, refused.value.offset)
-    with store.read("s") as log:
+    with postgres.read("s") as log:
         reader = Reader(log)
         list(reader.events())
         (kept,) = entries(log, reader.salt)
@@ -149,7 +150,10 @@ def test_following_a_live_session(store):
         journal.append(*forge.turn())
 
         def read():
-            seen.extend(event.seq for event in follow(store, "s", after=0, timeout=3.0))
+            for event in follow(store, "s", after=0, timeout=60.0):
+                seen.append(event.seq)
+                if event.seq == 31:
+                    break
 
         thread = threading.Thread(target=read)
         thread.start()
@@ -159,6 +163,8 @@ def test_following_a_live_session(store):
                 time.sleep(0.05)
         thread.join()
     assert seen == list(range(1, 32))
+    rest = follow(store, "s", after=31, timeout=0.01)
+    assert [event.type for event in rest] == ["session/close"], "it ends when nothing new has come"
 
 
 def test_listing_many_sessions(store):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import resource
+import shutil
 import subprocess
 import sys
 import tracemalloc
@@ -13,7 +14,8 @@ import pytest
 
 import deltafold
 from deltafold.cli import journal_common, main
-from deltafold.journal import FileStore, Journal, Refused
+from deltafold.journal import FileStore, Journal, Refused, load
+from deltafold.journal import check as check_module
 from deltafold.journal.check import check
 from deltafold.journal.targets import Target, targets_of
 from tests.cli import streams
@@ -74,6 +76,30 @@ def test_exit_codes(root, capsys, session, code):
     assert run(capsys, "check", root / session / "journal.jsonl")[0] == code
 
 
+VERBS = ["check", "show", "export", "replay", "quarantine", "repair", "restore"]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_what_cannot_be_read_is_a_row_of_every_verb_and_hides_no_other(root, capsys, verb):
+    """A root with a session of each state: exit 3, an error or a row for what cannot be read."""
+    (root / "folder" / "journal.jsonl").mkdir(parents=True)
+    options = ["--list"] if verb == "restore" else []
+    for session in (
+        "nothing",
+        *(["newer", "folder", "link"] if verb not in {"restore", "quarantine"} else []),
+    ):
+        code, out, err = run(capsys, verb, root, "--session", session, "--json", *options)
+        (row,) = rows(out)
+        assert (code, row["session"], bool(row["error"])) == (3, session, True), session
+        assert verb == "check" or session in err
+    before = {path: path.read_bytes() for path in root.glob("*/journal.jsonl") if path.is_file()}
+    code, out, _ = run(capsys, verb, root, "--json", *options)
+    assert code == (0 if verb == "restore" else 3)
+    if verb not in {"replay", "quarantine"}:
+        assert {"clean", "torn", "s"} <= {row["session"] for row in rows(out)}
+    assert {path: path.read_bytes() for path in before} == before, "nothing was touched"
+
+
 def test_check_for_people(root, capsys):
     code, out, _ = run(capsys, "check", root)
     assert code == 3
@@ -132,7 +158,11 @@ def test_repair_and_restore(tmp_path, capsys):
     assert '        + {"type":"tool/result"' in out
     assert "carry it out with --apply" in out
     code, out, _ = run(capsys, "repair", tmp_path, "--json")
-    assert (code, rows(out)[0]["applied"], rows(out)[0]["changes"][0]["kind"]) == (1, False, "empty-id")
+    (row,) = rows(out)
+    (change,) = row["changes"]
+    assert (code, row["applied"], change["kind"]) == (1, False, "empty-id")
+    assert json.loads(change["before"])["data"]["call_id"] == ""
+    assert change["after"]["data"] == {**json.loads(change["before"])["data"], "call_id": "b"}
     assert path.read_bytes() == before
     code, out, _ = run(capsys, "repair", tmp_path, "--apply", "--json")
     assert (code, rows(out)[0]["applied"]) == (0, True)
@@ -208,6 +238,35 @@ def test_replay_notices(tmp_path, capsys, damage):
         assert "raw streams are not there" in run(capsys, "check", tmp_path)[1]
 
 
+def test_replay_folds_as_it_was_folded(tmp_path, capsys):
+    """With the policy, the limits and the leniency of the first time; odd ones in a record are no crash."""
+    with Journal.open(FileStore(tmp_path, sync="os"), "s", create=True) as journal:
+        turn = journal.turn(user="x")
+        begin, rest = streams.delta({"content": "a"}), streams.delta({}, "stop") + streams.DONE
+        list(turn.stream([begin, b"data: {nonsense\n\n", rest], malformed="skip"))
+        list(turn.stream([begin * 200, rest], limits=deltafold.Limits(text=200)))
+        with pytest.raises(deltafold.LimitError):
+            list(turn.stream([begin * 201, rest], limits=deltafold.Limits(text=200)))
+        list(turn.stream([rest], policy=deltafold.Policy(identity="last"), wire="openai-chat"))
+    code, out, _ = run(capsys, "replay", tmp_path, "--json")
+    assert (code, [row["outcome"] for row in rows(out)]) == (0, ["same", "same", "same", "unused"])
+    streams_noted = [event.data["stream"] for event in load(tmp_path, "s").events if "stream" in event.data]
+    assert [sorted(set(note) - {"file", "sha256", "bytes", "wire"}) for note in streams_noted] == [
+        ["malformed"],
+        ["limits"],
+        ["policy"],
+    ]
+    odd = {"policy": {"x": 1}}, {"limits": {"text": "much"}}, {"malformed": "perhaps"}, {"wire": "none"}
+    for number, members in enumerate(odd):
+        session = f"odd{number}"
+        note = {**streams_noted[0], **members}
+        message = forge.assistant(text="a", stream=note)
+        forge.put(tmp_path, forge.log([forge.turn(), forge.user(), message], session=session), session)
+        shutil.copytree(tmp_path / "s" / "raw", tmp_path / session / "raw")
+        code, out, _ = run(capsys, "replay", tmp_path / session, "--json")
+        assert (code, rows(out)[0]["outcome"], bool(rows(out)[0]["reason"])) == (2, "failed", True)
+
+
 def test_an_unused_raw_stream_is_named(tmp_path, capsys):
     with Journal.open(FileStore(tmp_path, sync="os"), "s", create=True) as journal:
         turn = journal.turn(user="x")
@@ -242,6 +301,21 @@ def test_a_damaged_quarantine_is_noted_and_hides_nothing(tmp_path, capsys):
     ]
 
 
+def test_what_lies_beside_a_history_does_not_hide_it(tmp_path, capsys):
+    """A folder where the quarantine should be, a file where the raw streams should be."""
+    directory = forge.put(tmp_path, forge.log(HEALTHY)).parent
+    (directory / "quarantine.jsonl").mkdir()
+    (directory / "raw").write_bytes(b"")
+    code, out, _ = run(capsys, "check", tmp_path, "--json")
+    (row,) = rows(out)
+    assert (code, row["status"], row["records"]) == (0, "clean", len(HEALTHY) + 1)
+    assert any("raw streams cannot be listed" in note for note in row["notes"])
+    assert any("quarantine cannot be read" in note for note in row["notes"])
+    assert run(capsys, "show", tmp_path)[0] == 0
+    assert run(capsys, "replay", tmp_path)[0] == 3
+    assert run(capsys, "quarantine", tmp_path)[0] == 3
+
+
 def test_a_closed_pipe_is_no_error(root):
     command = f"{sys.executable} -m deltafold.cli journal export {root}/clean | head -c 1"
     command = command.replace(
@@ -266,17 +340,23 @@ def large(tmp_path, turns: int) -> Target:
     return target(tmp_path)
 
 
-def test_memory_of_a_check_does_not_grow_with_the_session(tmp_path):
-    """Ten times the records: the same memory, every byte read once."""
+@pytest.mark.parametrize("damaged", [False, True])
+def test_memory_of_a_check_does_not_grow_with_the_session(tmp_path, damaged):
+    """Ten times the records: the same memory (of a damaged one, but for four bytes a record)."""
     peaks = []
-    for turns in (100, 1000):
+    for turns in (50, 500):
         one = large(tmp_path / str(turns), turns)
+        path = tmp_path / str(turns) / "s" / "journal.jsonl"
+        if damaged:
+            path.write_bytes(
+                path.read_bytes() + b"spoiled\n" + forge.line(7 * turns + 1, *forge.turn(), SALT)
+            )
         tracemalloc.start()
         report = check(one)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-        assert (report.status, report.records) == ("clean", 7 * turns + 1)
-        assert report.size == (tmp_path / str(turns) / "s" / "journal.jsonl").stat().st_size
+        assert (report.status, report.records) == ("damaged" if damaged else "clean", 7 * turns + 1)
+        assert damaged or report.size == path.stat().st_size
     assert peaks[1] < peaks[0] * 1.2 + 100_000
 
 
@@ -301,15 +381,20 @@ def test_paths_that_name_nothing(tmp_path, capsys):
     assert run(capsys, "check", tmp_path)[0] == 0
 
 
-def test_progress_is_shown_on_a_terminal_alone(tmp_path, capsys, monkeypatch):
+@pytest.mark.parametrize("verb", VERBS[:6])
+def test_progress_is_shown_on_a_terminal_alone(tmp_path, capsys, monkeypatch, verb):
     """A line that says how far it is, taken away at the end; a pipe gets none of it."""
-    one = large(tmp_path, 1500)
+    large(tmp_path, 1)
     monkeypatch.setattr(journal_common, "_PROGRESS_SECONDS", 0.0)
-    _, _, err = run(capsys, "check", tmp_path)
+    monkeypatch.setattr(check_module, "_PROGRESS_EVERY", 4)
+    _, piped, err = run(capsys, verb, tmp_path)
     assert err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    _, out, err = run(capsys, "check", tmp_path)
-    assert "0 sessions checked; this one: 4096 records, " in err
+    _, out, err = run(capsys, verb, tmp_path)
+    assert verb == "quarantine" or "0 sessions done; this one: 4 records, 0 MB" in err
+    assert "1 sessions done" in err
     assert err.endswith("\r\x1b[K")
-    assert "records" in out
-    assert one.session == "s"
+    assert out == piped
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    _, _, err = run(capsys, verb, tmp_path)
+    assert (err != "") == (verb == "check"), "not between the lines that are printed"

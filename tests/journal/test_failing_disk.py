@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 
 from deltafold.journal import FileStore, Journal, JournalFailed, Refused, load
+from deltafold.journal.stores import files
 from tests.cli import streams
 from tests.journal import disks, forge
 from tests.journal.processes import acknowledged, child
@@ -46,6 +48,31 @@ def test_a_sync_that_fails(tmp_path, sync, when):
     assert [event.seq for event in events][-1] == max(seqs, default=1), "the failed record was cut back"
     with Journal.open(tmp_path, "s", resume=True) as journal:
         journal.turn(user="after")
+
+
+@pytest.mark.parametrize("sync", ["always", "group"])
+@pytest.mark.parametrize("name", ["quarantine.jsonl", "journal.jsonl"])
+def test_a_sync_that_fails_beside_the_history(tmp_path, monkeypatch, sync, name):
+    """What is refused is kept as durably as the history, and its failed sync ends the writer as well."""
+    journal = Journal.open(tmp_path, "s", create=True, sync=sync)
+    journal.append("turn/start", {"turn": 0})
+    sync_data = files.sync_data
+
+    def fails(descriptor):
+        if Path(f"/proc/self/fd/{descriptor}").readlink().name == name:
+            raise OSError(5, "Input/output error")
+        sync_data(descriptor)
+
+    monkeypatch.setattr(files, "sync_data", fails)
+    with pytest.raises(JournalFailed if name == "quarantine.jsonl" else Refused):
+        journal.append(*forge.result(""))
+    if name == "journal.jsonl":
+        with pytest.raises(JournalFailed):
+            journal.append(*forge.user())
+    with pytest.raises(JournalFailed):
+        journal.append(*forge.end())
+    journal.close()
+    assert [event.type for event in load(tmp_path, "s").events] == ["session/start", "turn/start"]
 
 
 @pytest.mark.parametrize("when", [1, 3, 9])
@@ -99,6 +126,25 @@ def test_a_session_that_cannot_be_made(tmp_path, call):
     with Journal.open(tmp_path / "root", "s", create=True) as journal:
         journal.turn(user="after")
     assert len(load(tmp_path / "root", "s").messages()) == 1
+
+
+@pytest.mark.parametrize("there", ["journal", "directory"])
+def test_names_that_a_killed_process_left_are_made_durable(tmp_path, monkeypatch, there):
+    """It may have died between making a name and syncing the directory that holds it."""
+    session = tmp_path / "root" / "s"
+    session.mkdir(parents=True)
+    if there == "journal":
+        forge.put(tmp_path / "root", forge.log([forge.turn()]))
+    synced = []
+    fsync = os.fsync
+
+    def noted(descriptor):
+        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink())
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    with Journal.open(tmp_path / "root", "s", create=True):
+        assert {session, session.parent} <= set(synced)
 
 
 def append_for_ever(journal, kept):

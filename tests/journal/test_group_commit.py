@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from deltafold.journal import Journal, load, syncer
+from deltafold.journal import Journal, JournalFailed, load, syncer
 from deltafold.journal.crc32c import extend, extend_in_python
 from deltafold.journal.stores import files
 from deltafold.journal.syncer import Syncer, Ticket
@@ -76,6 +76,63 @@ def test_a_failed_sync_reaches_all_who_waited(monkeypatch, tmp_path):
     os.close(descriptor)
     with pytest.raises(OSError, match="Bad file descriptor"):
         shared.submit(descriptor).wait()
+
+
+def test_a_record_that_is_cut_off_with_an_earlier_one_is_not_acknowledged(tmp_path, monkeypatch):
+    """It was put while the earlier one's sync was under way, which then failed; its own sync works."""
+    inside, go_on = threading.Event(), threading.Event()
+    sync_data = files.sync_data
+    outcomes = {}
+
+    def first_fails(descriptor):
+        if not inside.is_set():
+            inside.set()
+            go_on.wait()
+            raise OSError(5, "Input/output error")
+        sync_data(descriptor)
+
+    def work(name):
+        try:
+            outcomes[name] = journal.append("user/message", {"message": {"role": "user", "content": name}})
+        except JournalFailed as failed:
+            outcomes[name] = failed.outcome
+
+    journal = Journal.open(tmp_path, "s", create=True, sync="group")
+    journal.append("turn/start", {"turn": 0})
+    monkeypatch.setattr(files, "sync_data", first_fails)
+    first = threading.Thread(target=work, args=("first",))
+    first.start()
+    inside.wait()
+    second = threading.Thread(target=work, args=("second",))
+    second.start()
+    while journal.state.next_seq < 4:
+        time.sleep(0.001)
+    go_on.set()
+    first.join()
+    second.join()
+    journal.close()
+    assert outcomes == {"first": "absent", "second": "absent"}
+    assert load(tmp_path, "s").messages() == []
+
+
+def test_a_file_is_closed_only_when_nothing_waits_for_its_sync(slow_disk, tmp_path, monkeypatch):
+    """Another file may get its number, and would be synced in its place."""
+    gate, synced, shared = slow_disk
+    monkeypatch.setattr(syncer, "_shared", shared)
+    gate.release(8)  # what making the session syncs
+    journal = Journal.open(tmp_path, "s", create=True, sync="group")
+    while gate.acquire(blocking=False):
+        pass
+    before = len(synced)
+    _, promise = journal.writer.begin([("turn/start", {"turn": 0})])
+    closing = threading.Thread(target=journal.close, kwargs={"clean": False})
+    closing.start()
+    closing.join(0.05)
+    assert closing.is_alive()
+    gate.release()
+    closing.join()
+    promise.wait()
+    assert len(synced) == before + 1
 
 
 def test_sixty_four_sessions_need_far_fewer_syncs_than_appends(tmp_path, monkeypatch):

@@ -10,13 +10,16 @@ import time
 import pytest
 
 from deltafold.journal import Journal, JournalCorrupt, JournalFailed, JournalLocked, SessionLost, load
+from deltafold.journal.loading import follow
 from tests.journal import figures, forge, postgres_server
 from tests.journal.processes import acknowledged, child
 from tests.journal.proxy import Proxy
 
 psycopg = pytest.importorskip("psycopg", reason="the extra postgres is not installed")
 
-from deltafold.journal.stores.postgres import PostgresStore  # noqa: E402  (after the extra is known to be there)
+# After the extra is known to be there.
+from deltafold.journal.stores import postgres as module  # noqa: E402
+from deltafold.journal.stores.postgres import PostgresStore  # noqa: E402
 
 ROUNDS = 20 if "DELTAFOLD_JOURNAL_LONG" in os.environ else 2
 
@@ -68,8 +71,6 @@ def test_a_connection_lost_at_commit(proxied, postgres, moment):
 
 
 def test_a_server_that_stays_away_leaves_the_outcome_unknown(proxied, postgres, monkeypatch):
-    from deltafold.journal.stores import postgres as module  # noqa: PLC0415
-
     monkeypatch.setattr(module, "_RECONNECTS", 3)
     monkeypatch.setattr(module, "_RECONNECT_PAUSE", 0.01)
     store, proxy = proxied
@@ -257,6 +258,52 @@ def test_a_server_killed_under_load():
         figures.note(
             f"PostgreSQL killed -9 under eight workers: {ROUNDS} kills, {total} records, none lost or doubled"
         )
+
+
+def test_a_notification_only_wakes(postgres, monkeypatch):
+    """A forged one delivers nothing, and a record that nobody told of is read all the same."""
+    monkeypatch.setattr(module, "_LOOK_AGAIN", 0.05)
+    with Journal.open(postgres, "s", create=True) as journal, postgres.connect() as forger:
+        journal.append("turn/start", {"turn": 0})
+        following = follow(postgres, "s", timeout=60.0)
+        assert [next(following).seq, next(following).seq] == [0, 1]
+        monkeypatch.setattr(module.PostgresWriteLog, "channel", "where nobody listens")
+
+        def write_later() -> None:
+            for _ in range(5):
+                time.sleep(0.02)
+                forger.execute("SELECT pg_notify(%s, %s)", (f"{postgres.schema}_appended", '{"seq":2}'))
+            journal.append("user/message", text(0))
+
+        later = threading.Thread(target=write_later)
+        later.start()
+        assert next(following).data == text(0)
+        later.join()
+        following.close()
+
+
+def test_a_row_is_inserted_at_the_expected_seq_only(postgres):
+    """Somebody else wrote there, by whatever way: the append fails and changes nothing."""
+    journal = Journal.open(postgres, "s", create=True)
+    journal.append("turn/start", {"turn": 0})
+    with postgres.connect() as other:
+        insert = f"INSERT INTO {postgres.schema}.record VALUES ('s', %s, 'x')"  # noqa: S608
+        other.execute(insert, (2,))
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            other.execute(insert, (1,))
+        with pytest.raises(JournalFailed) as failed:
+            journal.append("user/message", text(0))
+        assert failed.value.outcome == "absent"
+        with pytest.raises(JournalFailed):
+            journal.append("user/message", text(0))
+        journal.close()
+        with pytest.raises(JournalCorrupt) as corrupt:
+            load(postgres, "s")
+        assert corrupt.value.seq == 2
+        other.execute(f"DELETE FROM {postgres.schema}.record WHERE seq = 2")  # noqa: S608
+    assert numbers(postgres, "s") == []
+    with Journal.open(postgres, "s", resume=True) as again:
+        assert again.state.next_seq == 3
 
 
 def test_a_database_without_our_tables(server):

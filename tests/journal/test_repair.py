@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from deltafold.journal import Journal, load
+from deltafold.journal import Journal, JournalCorrupt, load
 from deltafold.journal.check import check
 from deltafold.journal.faults import ADVICE
 from deltafold.journal.repair.apply import apply_plan, restore
@@ -71,7 +71,7 @@ def test_a_kind_of_damage(tmp_path, name):
     forge.put(tmp_path, case.data)
     report = check(target(tmp_path))
     assert report.exit_code == (1 if case.kinds == {"torn-tail"} else 2)
-    assert {fault.kind for fault in report.faults} <= case.kinds
+    assert {fault.kind for fault in report.faults} == case.kinds
     assert report.faults[0].advice == ADVICE[report.faults[0].kind]
     plan, entries = repaired(tmp_path, case.data)
     assert len(entries) == len(case.expected)
@@ -127,6 +127,18 @@ def test_the_repair_says_what_it_did(tmp_path):
     assert backup.read_bytes() == CASES["empty id in the result"].data
     assert hashlib.sha256(backup.read_bytes()).hexdigest() == last["backup"]["sha256"]
     assert str(backup.parent) == done.backup
+
+
+def test_damage_behind_a_repair_names_its_backup(tmp_path):
+    path = forge.put(tmp_path, CASES["empty id in the result"].data)
+    done = apply_plan(plan_repair(target(tmp_path)))
+    assert done is not None
+    path.write_bytes(path.read_bytes().replace(b"What", b"What?", 1))
+    with pytest.raises(JournalCorrupt) as corrupt:
+        load(tmp_path, "s")
+    assert corrupt.value.backup == done.backup
+    assert f"backup: {done.backup}" in str(corrupt.value)
+    assert "see what can be read with: deltafold journal export" in str(corrupt.value)
 
 
 def test_what_is_set_aside_is_in_quarantine(tmp_path):

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import os
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from deltafold.journal import Journal, load
-from tests.journal import forge
+from deltafold.journal import FileStore, Journal, load
+from tests.journal import forge, strategies
 from tests.journal.checkers import Rejected, anthropic, chat, responses
 from tests.journal.processes import child
 
+LONG = "DELTAFOLD_JOURNAL_LONG" in os.environ
 CHECKERS = [
     ("openai-chat", chat.check),
     ("anthropic-messages", anthropic.check),
@@ -189,3 +194,20 @@ def test_the_records_that_resume_writes_are_ordinary_ones(tmp_path):
     )
     assert (end.type, end.data) == ("turn/end", {"turn": 0, "reason": "interrupted"})
     assert close.type == "session/close"
+
+
+@settings(max_examples=1500 if LONG else 60, deadline=None)
+@given(st.sampled_from(sorted(BROKEN)), st.data())
+def test_whatever_another_program_kept_is_taken_over(tmp_path_factory, name, data):
+    """Members changed or lost at random: nothing raises, and the next request is one that providers take."""
+    messages = copy.deepcopy(BROKEN[name])
+    for _ in range(data.draw(st.integers(1, 3))):
+        path = data.draw(st.sampled_from(strategies.places(messages) or [()]))
+        if path:
+            strategies.wound(data.draw, messages, path, lose=data.draw(st.booleans()))
+    root = tmp_path_factory.mktemp("any")
+    with Journal.open(FileStore(root, sync="os"), "s", create=True) as journal:
+        journal.adopt(messages)
+        journal.turn(user="What else?")
+        accepted_everywhere(journal)
+    accepted_everywhere(load(root, "s"))

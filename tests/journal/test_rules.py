@@ -42,6 +42,7 @@ def nested(levels: int) -> dict[str, Any]:
 IGNORABLE = ("note/added", {"ignorable": True, "text": "x"})
 CUSTOM = {"id": "call_1", "type": "custom", "custom": {"name": "sql", "input": "select 1"}}
 SOURCE = {"kind": "tool", "call_id": "call_1"}
+NATIVE = {"wire": "anthropic-messages", "value": [], "before": [0]}
 
 ADMITTED: list[tuple[str, list[Any], Any]] = [
     ("user", [turn()], user()),
@@ -106,6 +107,11 @@ REFUSED: list[tuple[str, str, list[Any], Any]] = [
     ("J1", "a second start", [], forge.start("s", bytes(16))),
     ("J1", "tool_calls is null", OPEN_TURN, message(tool_calls=None)),
     ("J1", "a call without type", OPEN_TURN, message(tool_calls=[{"id": "a", "function": {}}])),
+    ("J1", "a call whose type is a list", OPEN_TURN, message(tool_calls=[{**call(), "type": []}])),
+    ("J1", "a part without type", RUNNING, result(content=[{"text": "x"}])),
+    ("J1", "a part whose type is a list", OPEN_TURN, assistant(text=[{"type": []}])),
+    ("J1", "another wire's form without blocks", OPEN_TURN, message(deltafold={"wire": "x"})),
+    ("J1", "another wire's form with a place too many", OPEN_TURN, message(deltafold=NATIVE)),
     ("J1", "legacy call", OPEN_TURN, message(function_call={"name": "f", "arguments": "{}"})),
     ("J1", "an id that is a number", OPEN_TURN, assistant({**call(), "id": 7})),
     ("J1", "result is a number", RUNNING, result(content=7)),

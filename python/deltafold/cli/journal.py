@@ -13,7 +13,7 @@ from deltafold.cli.journal_common import Progress, add_places, over_targets, pri
 from deltafold.cli.terminal import complain, escape, print_lines, shortened
 from deltafold.journal import quarantine
 from deltafold.journal.check import EXIT_CODES, Report, check
-from deltafold.journal.reader import Reader
+from deltafold.journal.reader import Reader, refuse_unknown_format
 from deltafold.journal.replay import Replayed, replay
 from deltafold.journal.survey import Survey
 
@@ -51,23 +51,20 @@ def register(subparsers: Subparsers) -> None:
 
 def run_check(options: argparse.Namespace) -> int:
     """Check; a summary line at the end for people."""
-    progress = Progress()
     counts: dict[str, int] = dict.fromkeys(EXIT_CODES, 0)
 
-    def work(target: Target) -> int:
+    def work(target: Target, progress: Progress) -> int:
+        progress.beside_output = True
         report = check(target, progress)
-        progress.sessions += 1
-        progress(report.records, report.size)
         counts[report.status] += 1
+        progress.clear()
         if options.json:
             print_json(report.to_dict())
         else:
-            progress.clear()
             print_lines(report_lines(report))
         return report.exit_code
 
     code = over_targets(options, work)
-    progress.clear()
     if not options.json and sum(counts.values()) != 1:
         said = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
         print_lines([f"{sum(counts.values())} sessions: {said or 'none'}"])
@@ -98,10 +95,11 @@ def report_lines(report: Report) -> list[str]:
 def run_show(options: argparse.Namespace) -> int:
     """Show every record in a line or two."""
 
-    def work(target: Target) -> int:
+    def work(target: Target, progress: Progress) -> int:
         with target.read() as log:
             reader = Reader(log)
             for event in reader.events():
+                progress(event.seq, reader.size)
                 if options.json:
                     print_json({"session": log.session, "seq": event.seq, "time": event.time} | _told(event))
                 else:
@@ -150,11 +148,13 @@ def run_export(options: argparse.Namespace) -> int:
     """Export every piece of a log, whatever its state; always JSON lines."""
     from deltafold.journal.faults import FaultFinder  # noqa: PLC0415  (only here)
 
-    def work(target: Target) -> int:
+    def work(target: Target, progress: Progress) -> int:
         code = 0
         with target.read() as log:
+            refuse_unknown_format(log)
             finder = FaultFinder(log.session)
-            for piece in Survey(log).pieces():
+            for number, piece in enumerate(Survey(log).pieces()):
+                progress(number, piece.end)
                 faults = list(finder.faults([piece]))
                 row: dict[str, Any] = {"session": log.session, "offset": piece.offset, "bytes": piece.size}
                 if piece.event is not None:
@@ -176,10 +176,10 @@ def run_export(options: argparse.Namespace) -> int:
 def run_replay(options: argparse.Namespace) -> int:
     """Fold the raw streams again."""
 
-    def work(target: Target) -> int:
+    def work(target: Target, progress: Progress) -> int:
         code = 0
         with target.read() as log:
-            for row in replay(log):
+            for row in replay(log, progress):
                 if row.outcome not in {"same", "unused"}:
                     code = EXIT_CODES["damaged"]
                 if options.json:
@@ -205,7 +205,7 @@ def replayed_lines(session: str, row: Replayed) -> list[str]:
 def run_quarantine(options: argparse.Namespace) -> int:
     """Show what was refused."""
 
-    def work(target: Target) -> int:
+    def work(target: Target, _progress: Progress) -> int:
         code = 0
         with target.read() as log:
             for entry in quarantine.entries(log, Survey(log).known_salt()):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import argparse
 
     from deltafold.cli import Subparsers
+    from deltafold.cli.journal_common import Progress
     from deltafold.journal.repair.model import Change, Plan
     from deltafold.journal.targets import Target
 
@@ -50,8 +51,8 @@ def register(verbs: Subparsers) -> None:
 def run_repair(options: argparse.Namespace) -> int:
     """Plan, and apply where asked."""
 
-    def work(target: Target) -> int:
-        plan = plan_repair(target, keep=options.keep, to_checkpoint=options.checkpoint)
+    def work(target: Target, progress: Progress) -> int:
+        plan = plan_repair(target, keep=options.keep, to_checkpoint=options.checkpoint, progress=progress)
         done: Done | None = None
         refused: str | None = None
         if options.apply and plan.blocked is None:
@@ -65,7 +66,8 @@ def run_repair(options: argparse.Namespace) -> int:
                 "refused": refused,
                 "backup": done.backup if done else None,
             }
-            print_json(plan.to_dict() | outcome)
+            changes = [change.to_dict() | change.diff() for change in plan.changes]
+            print_json(plan.to_dict() | {"changes": changes} | outcome)
         else:
             print_lines(plan_lines(plan, done, refused))
         if plan.blocked is not None or refused is not None:
@@ -117,7 +119,7 @@ def change_lines(change: Change) -> list[str]:
 def run_restore(options: argparse.Namespace) -> int:
     """Restore, or list what could be."""
 
-    def work(target: Target) -> int:
+    def work(target: Target, _progress: Progress) -> int:
         if options.list:
             names = backups(target)
             if options.json:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from deltafold.journal import closers, values
 from deltafold.journal.assistant import result_entry
 from deltafold.journal.errors import Refused
+from deltafold.journal.history import NATIVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,7 +50,7 @@ class Adoption:
         Whatever is still open at the end is answered as of unknown outcome.
         """
         for position, message in enumerate(messages):
-            match message.get("role"):
+            match _object(message).get("role"):
                 case "user":
                     self._begin_turn()
                     self._put(position, ("user/message", {"message": message}))
@@ -100,7 +101,8 @@ class Adoption:
             self._begin_turn()
         self._answer_open()
         message = dict(message)
-        given = _calls_of(message)
+        message.pop(NATIVE, None)  # it has a place for each call of another journal's message
+        given = self._calls_of(position, message)
         calls, waiting = self._calls(position, given)
         if calls:
             message["tool_calls"] = calls
@@ -114,7 +116,7 @@ class Adoption:
         taken = {str(call.get("id")) for call in given}
         for number, call in enumerate(given):
             kind = "custom" if call.get("type") == "custom" else "function"
-            body = cast("dict[str, Any]", call.get(kind) or {})
+            body = _object(call.get(kind))
             name = body.get("name")
             if not isinstance(name, str) or not name:
                 self._set_aside(position, "J2", "the call was never named", "tool/call", call)
@@ -122,11 +124,22 @@ class Adoption:
             old = call.get("id")
             call_id = self._identity(position, number, old, taken, waiting)
             waiting.append(_Open(old if isinstance(old, str) else "", name, call_id))
-            body = dict(body)
-            if kind == "function":
-                body["arguments"] = self._arguments(position, number, body.get("arguments"))
+            member = "arguments" if kind == "function" else "input"
+            body[member] = self._arguments(position, number, body.get(member), kind)
             calls.append({**call, "id": call_id, "type": kind, kind: body})
         return calls, waiting
+
+    def _calls_of(self, position: int, message: dict[str, Any]) -> list[dict[str, Any]]:
+        """Take the calls out of a message, those of the legacy form too; what is no call is set aside."""
+        given: object = message.pop("tool_calls", None)
+        legacy: object = message.pop("function_call", None)
+        entries: list[object] = list(cast("list[object]", given)) if isinstance(given, list) else [given]
+        if legacy is not None:
+            entries.append({"type": "function", "function": legacy})
+        for entry in entries:
+            if entry is not None and not isinstance(entry, dict):
+                self._set_aside(position, "J1", "a call that is no object", "tool/call", entry)
+        return [cast("dict[str, Any]", entry) for entry in entries if isinstance(entry, dict)]
 
     def _identity(self, position: int, number: int, old: object, taken: set[str], before: list[_Open]) -> str:
         """Return a call's id: the one it has, or one by I10 where it is empty or comes twice."""
@@ -140,10 +153,10 @@ class Adoption:
         self.notes.append(f"message {position}: call {number} had id {old!r}, now {new!r}")
         return new
 
-    def _arguments(self, position: int, number: int, arguments: object) -> str:
+    def _arguments(self, position: int, number: int, arguments: object, kind: str) -> str:
         if arguments in (None, ""):
             return ""
-        if isinstance(arguments, str) and values.is_strict_object(arguments):
+        if isinstance(arguments, str) and (kind == "custom" or values.is_strict_object(arguments)):
             return arguments
         self._set_aside(position, "J7", f"arguments of call {number}", "tool/call", {"arguments": arguments})
         return ""
@@ -168,15 +181,6 @@ class Adoption:
         return next(iter(unnamed or self._open), None)
 
 
-def _calls_of(message: dict[str, Any]) -> list[dict[str, Any]]:
-    """Take the calls out of a message, those of the legacy form too."""
-    given: Any = message.pop("tool_calls", None)
-    legacy: Any = message.pop("function_call", None)
-    calls: list[dict[str, Any]] = []
-    if isinstance(given, list):
-        calls += [
-            cast("dict[str, Any]", call) for call in cast("list[object]", given) if isinstance(call, dict)
-        ]
-    if isinstance(legacy, dict):
-        calls.append({"type": "function", "function": legacy})
-    return calls
+def _object(value: object) -> dict[str, Any]:
+    """Return a copy of an object, an empty one of anything else."""
+    return dict(cast("dict[str, Any]", value)) if isinstance(value, dict) else {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from deltafold.journal import quarantine
+from deltafold.journal import quarantine, record
 from deltafold.journal.errors import JournalCorrupt, JournalMissing, UnknownFormat
 from deltafold.journal.faults import Fault, FaultFinder
 from deltafold.journal.reader import Reader, export_command
@@ -140,14 +140,29 @@ def _read(log: ReadLog, report: Report, progress: Progress | None) -> bytes | No
         )
         report.faults = [Fault("torn-tail", "J1", reader.state.next_seq, reader.size, reader.torn, why)]
         report.fault_count = 1
+        report.notes.extend(_glued(log, reader))
     return reader.salt
+
+
+def _glued(log: ReadLog, reader: Reader) -> list[str]:
+    """Note that another log begins whole in the tail: more than a crash leaves, though no reader takes it."""
+    for line in log.lines(seq=reader.state.next_seq, offset=reader.size):
+        salt = record.salt_of(line.data)
+        if salt is not None and record.verified(line.data, salt):
+            return [f"another log begins at byte {line.offset}: two files may have been glued together"]
+    return []
 
 
 class _RawNames:
     """Which of the raw streams that the history names are there."""
 
     def __init__(self, log: ReadLog) -> None:
-        self._there = set(log.raw_names())
+        self._unread = ""
+        try:
+            self._there = set(log.raw_names())
+        except OSError as error:
+            self._there = set[str]()
+            self._unread = f"the raw streams cannot be listed: {error}"
         self._named = 0
         self._missing = 0
         self._first = ""
@@ -162,8 +177,8 @@ class _RawNames:
             self._first = self._first or stream["file"]
 
     def notes(self) -> list[str]:
-        if not self._missing:
-            return []
+        if self._unread or not self._missing:
+            return [self._unread] if self._unread else []
         return [f"{self._missing} of {self._named} raw streams are not there (the first: {self._first})"]
 
 
@@ -177,6 +192,10 @@ def _find_faults(log: ReadLog, report: Report) -> None:
 
 def _look_aside(log: ReadLog, report: Report, salt: bytes | None) -> None:
     """Note what is odd in the quarantine; it is beside the history."""
-    broken = sum(not entry.intact for entry in quarantine.entries(log, salt))
+    try:
+        broken = sum(not entry.intact for entry in quarantine.entries(log, salt))
+    except OSError as error:
+        report.notes.append(f"the quarantine cannot be read: {error}")
+        return
     if broken:
         report.notes.append(f"{broken} line(s) of the quarantine do not verify")

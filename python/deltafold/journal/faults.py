@@ -127,7 +127,7 @@ class FaultFinder:
             kind = kind_of(verdict, event, self.state)
             if not (self._message_lost and kind in _CONSEQUENCES):
                 yield self._fault(kind, verdict.rule, piece, verdict.reason)
-        if event.type in _BEGINNINGS:
+        if type(event.type) is str and event.type in _BEGINNINGS:
             self._message_lost = False
         self._take_on_trust(event)
         self._seals.add(self.state.next_seq - 1, _seal_of(piece))
@@ -235,10 +235,17 @@ def paired(before: State, event: Event) -> state.Call | None:
 def kind_of(verdict: Verdict, event: Event, before: State) -> str:
     """Return the kind of fault that a verdict on an event is."""
     if verdict.name == "identities":
-        return "unnamed-call" if "name" in verdict.reason.rpartition("the ")[2] else "empty-id"
+        return "unnamed-call" if "" in _names(event) else "empty-id"
     if verdict.name == "result-pairs":
         return _result_kind(event.data, before)
     return _KIND_OF.get(verdict.name, "wrong-record")
+
+
+def _names(event: Event) -> list[str]:
+    """Return the names that a record with identities has for calls."""
+    if event.type == "assistant/message":
+        return [call.name for call in state.calls_of(event.data["message"])]
+    return [event.data["name"]] if event.type == "tool/call" else []
 
 
 def _result_kind(data: dict[str, Any], before: State) -> str:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import deltafold
-    from deltafold import Completion, DeltafoldError, Policy
+    from deltafold import Completion, DeltafoldError, Limits, Policy
+    from deltafold._stream import Malformed
     from deltafold.events import Event
     from deltafold.journal.chunks import Bytes
     from deltafold.journal.stores.base import RawSink
@@ -22,10 +23,19 @@ class Fold:
         self._writer = writer
         self._assembler = assembler
         self._sink = sink
-        self.policy: Policy | None = None
+        self._options: dict[str, Any] = {}
         self.stream: dict[str, Any] | None = None
         self.completion: Completion | None = None
         self.settled = False
+
+    def note_options(self, policy: Policy | None, limits: Limits | None, malformed: Malformed) -> None:
+        """Keep what the response is folded by, where it is not the default."""
+        if policy is not None:
+            self._options["policy"] = asdict(policy)
+        if limits is not None:
+            self._options["limits"] = asdict(limits)
+        if malformed != "raise":
+            self._options["malformed"] = malformed
 
     def feed(self, chunk: Bytes) -> list[Event]:
         """Keep a chunk and return the events in it. Raises `JournalFailed` where it cannot be kept."""
@@ -54,13 +64,11 @@ class Fold:
     def close(self) -> Completion:
         """Return the completion.
 
-        The stream's note then names its wire and policy, so that replay folds it the same way.
+        The stream's note then names its wire and options, so that replay folds it the same way.
         """
         self.completion = self._assembler.close()
         if self.stream is not None:
-            self.stream["wire"] = self.completion.wire
-            if self.policy is not None:
-                self.stream["policy"] = asdict(self.policy)
+            self.stream |= {"wire": self.completion.wire, **self._options}
         return self.completion
 
     def abandon(self) -> None:

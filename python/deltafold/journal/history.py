@@ -76,4 +76,6 @@ def _chat(message: dict[str, Any]) -> dict[str, Any]:
             call["function"]["arguments"] = call["function"]["arguments"] or "{}"
     if not message.get("content") and not calls:
         message["content"] = ""
+    elif message.get("content") == []:
+        message["content"] = None
     return message

@@ -77,7 +77,7 @@ def entries(log: ReadLog, salt: bytes | None) -> Iterator[RefusedEvent]:
     for line in log.refused_lines():
         intact = salt is not None and record.verified(line.data, salt)
         try:
-            value = json.loads(line.data)
+            value = record.parse_leniently(line.data)
         except (ValueError, RecursionError):
             value = None
         members = cast("dict[str, Any]", value if isinstance(value, dict) else {})

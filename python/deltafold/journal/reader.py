@@ -6,6 +6,7 @@ a crash leaves; it was never acknowledged) and **damage** (everything else).
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
 from typing import TYPE_CHECKING, Final
@@ -132,6 +133,12 @@ def _format_of(event: Event) -> int | None:
         return None
     number = event.data.get("format")
     return number if type(number) is int and number != 1 else None
+
+
+def refuse_unknown_format(log: ReadLog) -> None:
+    """Raise `UnknownFormat` for a log whose first record is whole and names a format that is not ours."""
+    with contextlib.suppress(JournalCorrupt):
+        next(Reader(log).events(), None)
 
 
 def holds_record(data: bytes, salt: bytes | None, *, from_start: bool, first: bool) -> bool:

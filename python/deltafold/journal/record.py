@@ -7,6 +7,7 @@ line is verified without decoding it; its value is trusted only after that.
 from __future__ import annotations
 
 import json
+import math
 import re
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, cast
@@ -70,10 +71,26 @@ def parse(data: bytes) -> object:
     """Decode JSON bytes; integers of any size stay exact. Raises `ValueError`."""
     try:
         if _LONG_INTEGER.search(data):
-            return cast("object", json.loads(data))
+            return parse_leniently(data)
         return cast("object", orjson.loads(data))
     except RecursionError:
         raise ValueError("nested too deep") from None
+
+
+def parse_leniently(data: bytes) -> object:
+    """Decode JSON bytes in which escapes may stand for lone surrogates. Raises `ValueError`."""
+    return cast("object", json.loads(data, parse_constant=_no_number, parse_float=_finite))
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        _no_number(text)
+    return value
 
 
 def encode(event: Event, salt: bytes) -> bytes:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import deltafold
 from deltafold.journal.assistant import answer_of
 from deltafold.journal.reader import Reader
-from deltafold.policy import Policy
+from deltafold.policy import Limits, Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from deltafold._stream import WireName
+    from deltafold._stream import Malformed, WireName
     from deltafold.completion import Completion
     from deltafold.journal.record import Event
     from deltafold.journal.stores.base import ReadLog
@@ -39,10 +39,16 @@ class Replayed:
     folded: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 
 
-def replay(log: ReadLog) -> Iterator[Replayed]:
-    """Fold every raw stream of a session again. Raises as a reader does."""
+def replay(log: ReadLog, progress: Callable[[int, int], None] | None = None) -> Iterator[Replayed]:
+    """Fold every raw stream of a session again.
+
+    `progress` is called with the records and bytes read so far. Raises as a reader does.
+    """
     unused = set(log.raw_names())
-    for event in Reader(log).events():
+    reader = Reader(log)
+    for event in reader.events():
+        if progress is not None:
+            progress(event.seq, reader.size)
         stream = event.data.get("stream") if event.type == "assistant/message" else None
         if stream is not None:
             unused.discard(stream["file"])
@@ -63,7 +69,7 @@ def _compare(log: ReadLog, event: Event, stream: dict[str, Any]) -> Replayed:
         return Replayed("changed", name, seq, f"sha256 is {digest}, recorded was {stream['sha256']}")
     try:
         message = fold_again(data, stream)
-    except (deltafold.DeltafoldError, ValueError) as error:
+    except (deltafold.DeltafoldError, TypeError, ValueError) as error:
         return Replayed("failed", name, seq, str(error))
     recorded, folded = identities(event.data["message"]), identities(message)
     if recorded != folded or _text(event.data["message"]) != _text(message):
@@ -86,9 +92,13 @@ def fold_again(chunks: list[bytes], stream: dict[str, Any]) -> dict[str, Any]:
 
     Empty where it makes none.
     """
-    policy = Policy(**stream["policy"]) if "policy" in stream else None
-    wire = cast("WireName", stream.get("wire", "auto"))
-    completion: Completion = deltafold.assemble(chunks, wire=wire, policy=policy)
+    completion: Completion = deltafold.assemble(
+        chunks,
+        wire=cast("WireName", stream.get("wire", "auto")),
+        policy=Policy(**stream["policy"]) if "policy" in stream else None,
+        limits=Limits(**stream["limits"]) if "limits" in stream else None,
+        malformed=cast("Malformed", stream.get("malformed", "raise")),
+    )
     answer = answer_of(completion, None)
     return cast("dict[str, Any]", answer.entries[0][1]["message"]) if answer is not None else {}
 

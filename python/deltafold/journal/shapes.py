@@ -68,7 +68,11 @@ def _content(value: object) -> str | None:
         return None
     if not isinstance(value, list):
         return "is neither a string nor a list of parts"
-    return _objects(cast("object", value))
+    for position, part in enumerate(cast("list[object]", value)):
+        wrong = _PART(part)
+        if wrong is not None:
+            return f"[{position}]{wrong}" if wrong[0] == "." else f"[{position}] {wrong}"
+    return None
 
 
 def _content_or_null(value: object) -> str | None:
@@ -110,12 +114,18 @@ def fields(members: Mapping[str, Member], *, others: bool = False) -> Callable[[
     return check
 
 
+def _counts(value: object) -> str | None:
+    whole = isinstance(value, list) and all(_count(one) is None for one in cast("list[object]", value))
+    return None if whole else "is not a list of whole numbers from 0"
+
+
 def _format(value: object) -> str | None:
     return (
         None if type(value) is int and value == FORMAT else f"is not {FORMAT}, the format this version knows"
     )
 
 
+_PART = fields({"type": Member(_filled)}, others=True)
 _FUNCTION = fields({"name": Member(_string), "arguments": Member(_string)}, others=True)
 _CUSTOM = fields({"name": Member(_string), "input": Member(_string)}, others=True)
 
@@ -125,7 +135,7 @@ def _tool_call(value: object) -> str | None:
         return "is not an object"
     entry = cast("dict[str, object]", value)
     kind = entry.get("type")
-    if kind not in {"function", "custom"}:
+    if not isinstance(kind, str) or kind not in {"function", "custom"}:
         return ".type is neither 'function' nor 'custom'"
     wrong = _FUNCTION(entry.get("function")) if kind == "function" else _CUSTOM(entry.get("custom"))
     if wrong is not None:
@@ -151,15 +161,29 @@ def _no_legacy_call(_value: object) -> str | None:
 
 
 _USER = fields({"role": Member(_exactly("user")), "content": Member(_content)}, others=True)
-_ASSISTANT = fields(
+_NATIVE = fields({"wire": Member(_string), "value": Member(_objects), "before": Member(_counts)})
+_ASSISTANT_MEMBERS = fields(
     {
         "role": Member(_exactly("assistant")),
         "content": Member(_content_or_null, optional=True),
         "tool_calls": Member(_tool_calls, optional=True),
         "function_call": Member(_no_legacy_call, optional=True),
+        "deltafold": Member(_NATIVE, optional=True),
     },
     others=True,
 )
+
+
+def _assistant(value: object) -> str | None:
+    """Check an assistant message; the form of another wire has a place for each call."""
+    wrong = _ASSISTANT_MEMBERS(value)
+    message = cast("dict[str, Any]", value)
+    if wrong is None and "deltafold" in message:
+        places, calls = message["deltafold"]["before"], message.get("tool_calls", [])
+        wrong = None if len(places) == len(calls) else ".deltafold.before has not one place for each call"
+    return wrong
+
+
 _STREAM = fields(
     {
         "file": Member(_filled),
@@ -167,6 +191,8 @@ _STREAM = fields(
         "bytes": Member(_count),
         "wire": Member(_string, optional=True),
         "policy": Member(_object, optional=True),
+        "limits": Member(_object, optional=True),
+        "malformed": Member(_string, optional=True),
     }
 )
 _SOURCE = fields({"kind": Member(_string), "call_id": Member(_string)})
@@ -193,7 +219,7 @@ SHAPES: Final[Mapping[str, Callable[[object], str | None]]] = {
     "user/message": fields({"message": Member(_USER)}),
     "assistant/message": fields(
         {
-            "message": Member(_ASSISTANT),
+            "message": Member(_assistant),
             "finish_reason": Member(_string_or_null),
             "usage": Member(_object, optional=True),
             "stream": Member(_STREAM, optional=True),

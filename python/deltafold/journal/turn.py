@@ -140,7 +140,7 @@ class TurnState:
         )
         stream = f"{self.writer.state.next_seq:08d}-{secrets.token_hex(4)}"
         self._fold = Fold(self.writer, assembler, self.writer.raw_sink(stream) if raw else None)
-        self._fold.policy = policy
+        self._fold.note_options(policy, limits, malformed)
         return self._fold
 
     def abandon(self) -> None:

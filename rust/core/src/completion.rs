@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::arguments;
 use crate::error::Error;
 use crate::json::Value;
+use crate::lazy::Lazy;
 use crate::quirk::Quirk;
 
 /// The three wires.
@@ -218,7 +219,7 @@ pub struct Completion {
     /// The choices, by index.
     pub choices: Vec<Choice>,
     /// The usage, as sent (U1).
-    pub usage: Option<Value>,
+    pub usage: Option<Lazy>,
     /// How the stream ended.
     pub end: End,
     /// The error it ended in.

@@ -3,7 +3,7 @@
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyMemoryView, PyString};
+use pyo3::types::{PyBytes, PyList, PyMemoryView, PyString};
 
 /// Runs `work` with the bytes of a bytes-like object. Only `bytes` never change; anything else is copied first.
 #[inline]
@@ -30,5 +30,6 @@ pub(crate) fn copied(data: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
 
 /// Whether an object is bytes-like itself, rather than an iterable of such.
 pub(crate) fn is_bytes_like(data: &Bound<'_, PyAny>) -> bool {
-    data.cast::<PyBytes>().is_ok() || PyMemoryView::from(data).is_ok()
+    // Asking a list for its bytes would raise an exception, which takes longer than to fold a short stream.
+    data.cast::<PyBytes>().is_ok() || !(data.is_instance_of::<PyList>()) && PyMemoryView::from(data).is_ok()
 }

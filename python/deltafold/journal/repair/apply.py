@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 MANIFEST: Final = "manifest.json"
 PREFIX: Final = "repair-"
 _NEW: Final = "journal.jsonl.repaired"
+_ROW: Final = ("name", "sha256", "bytes")
 
 
 class RepairRefused(JournalError):  # noqa: N818  (the repair was refused, nothing failed)
@@ -201,9 +202,10 @@ def _verify(directory: _Directory, plan: Plan, count: int) -> None:
 
 
 def backups(target: Target) -> list[str]:
-    """Return the names of a session's backups, the oldest first."""
+    """Return the names of a session's backups, the oldest first. Raises `OSError` without a session."""
     if target.path is None:
         return []
+    os.close(files.open_directory(str(target.path)))
     try:
         return sorted(name for name in os.listdir(target.path / BACKUP) if name.startswith(PREFIX))  # noqa: PTH208
     except FileNotFoundError:
@@ -240,8 +242,9 @@ def restore(target: Target, name: str | None = None) -> Done:
 def _manifest(directory: _Directory, folder: int) -> list[dict[str, Any]]:
     descriptor = files.open_file(folder, MANIFEST, os.O_RDONLY)
     try:
-        rows: list[dict[str, Any]] = json.loads(b"".join(files.read_blocks(descriptor)))["files"]
-    except (ValueError, KeyError) as error:
+        listed = json.loads(b"".join(files.read_blocks(descriptor)))["files"]
+        rows: list[dict[str, Any]] = [{name: row[name] for name in _ROW} for row in listed]
+    except (ValueError, KeyError, TypeError) as error:
         raise directory.refuse(f"the backup's manifest cannot be read: {error}") from error
     finally:
         os.close(descriptor)

@@ -36,12 +36,22 @@ class Mender:
         self.asides: list[Aside] = []
         self._evidence = evidence
         self._messages = MessageMender(evidence)
+        self._turn_to_close: int | None = None
 
     def mend(self, given: list[Slot]) -> list[Slot]:
         """Return the records that the rules admit."""
         for position, slot in enumerate(given):
             self._one(slot, given, position)
+        if self.state.turn is not None and self.state.turn == self._turn_to_close:
+            self._close_turn()
         return self.slots
+
+    def _close_turn(self) -> None:
+        """Close the turn of a call that was never named, as a resume would: nothing can go on behind it."""
+        for entry in closers.close_turn(self.state, REPAIRED):
+            event = self._between(entry)
+            self._change("unnamed-call", "inserted", self.slots[-1], f"{event.type} closes its turn", event)
+            self._accept(Slot(event, None, None))
 
     def _one(self, slot: Slot, given: list[Slot], position: int) -> None:
         if slot.filler:
@@ -143,6 +153,8 @@ class Mender:
             case "identities" | "unique-ids" | "written-calls" if slot.event.type == "assistant/message":
                 linked = following(given, position)
                 event, why = self._messages.mended(slot.event, linked, self.asides)
+                if self._messages.left_out:
+                    self._turn_to_close = self.state.turn
                 return self._rewrite(slot, event, kind, why)
             case "calls-answered":
                 self._answer(slot)

@@ -42,6 +42,11 @@ class MessageMender:
             self._renamed = self._pending or []
             self._pending = None
 
+    @property
+    def left_out(self) -> bool:
+        """Whether a call left the message that was mended last: it was never named."""
+        return any(entry.new is None for entry in self._pending or ())
+
     # The message
 
     def mended(self, event: Event, linked: list[Slot], asides: list[Aside]) -> tuple[Event, str]:

@@ -60,6 +60,12 @@ class Change:
             "why": self.why,
         }
 
+    def diff(self) -> dict[str, Any]:
+        """Return the old bytes as text, and the type and data of the new record; None where there is none."""
+        before = None if self.before is None else self.before.decode("utf-8", "backslashreplace")
+        after = None if self.after is None else {"type": self.after.type, "data": self.after.data}
+        return {"before": before, "after": after}
+
 
 @dataclass(frozen=True, slots=True)
 class Aside:

@@ -19,6 +19,8 @@ from deltafold.journal.stores.file import FileReadLog
 from deltafold.journal.survey import Survey
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from deltafold.journal.stores.base import ReadLog
     from deltafold.journal.survey import Piece
     from deltafold.journal.targets import Target
@@ -27,15 +29,22 @@ MAX_LISTED = 200
 """Changes that the `session/repair` record lists; more are counted."""
 
 
-def plan_repair(target: Target, *, keep: Keep | None = None, to_checkpoint: bool = False) -> Plan:
+def plan_repair(
+    target: Target,
+    *,
+    keep: Keep | None = None,
+    to_checkpoint: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Plan:
     """Return the plan for one session.
 
     `keep` chooses where two logs forked. `to_checkpoint` cuts the log at the end of the last turn before the
-    first fault instead of mending what stands behind it. Raises `OSError`, `JournalMissing`, `UnknownFormat`.
+    first fault instead of mending what stands behind it. `progress` is called with the records and bytes that
+    were read so far. Raises `OSError`, `JournalMissing`, `UnknownFormat`.
     """
     with target.read() as log:
         plan = Plan(target, log.session, *_digest(log))
-        fault = _first_fault(log, plan)
+        fault = _first_fault(log, plan, progress)
         if fault is None:
             return plan
         try:
@@ -62,12 +71,14 @@ def _digest(log: ReadLog) -> tuple[str, int]:
     return value.hexdigest(), size
 
 
-def _first_fault(log: ReadLog, plan: Plan) -> str | None:
+def _first_fault(log: ReadLog, plan: Plan, progress: Callable[[int, int], None] | None) -> str | None:
     """Return what a reader says of the log, or None when it is clean; note session and checkpoint."""
     reader = Reader(log)
     fault: str | None = None
     try:
         for _event in reader.events():
+            if progress is not None:
+                progress(reader.state.next_seq, reader.size)
             if reader.state.turn is None:
                 plan.checkpoint = Checkpoint(reader.state.next_seq, reader.size)
     except JournalCorrupt as corrupt:

@@ -16,17 +16,17 @@ import threading
 import time
 import weakref
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from deltafold.journal import names, record, syncer
 from deltafold.journal.errors import JournalExists, JournalLocked, JournalMissing
 from deltafold.journal.raw import Compression, FileSink, read_stream
 from deltafold.journal.stores import files
-from deltafold.journal.stores.base import Line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
+    from deltafold.journal.stores.base import Line
     from deltafold.journal.syncer import Ticket
 
 JOURNAL: Final = "journal.jsonl"
@@ -40,23 +40,6 @@ Sync = Literal["always", "group", "os"]
 """When an append returns: after its own sync, after one shared with all that wait, or once the operating
 system has it (a power cut may then lose the tail).
 """
-
-
-def split_lines(source: BinaryIO, offset: int = 0) -> Iterator[Line]:
-    """Yield the lines of a file from an offset on.
-
-    Of one longer than any record only the first part is kept.
-    """
-    source.seek(offset)
-    while data := source.readline(record.MAX_LINE):
-        size = len(data)
-        while not data.endswith(b"\n") and size >= record.MAX_LINE:
-            more = source.readline(files.BLOCK)
-            size += len(more)
-            if not more or more.endswith(b"\n"):
-                break
-        yield Line(offset, data, size)
-        offset += size
 
 
 class FileReadLog:
@@ -96,7 +79,7 @@ class FileReadLog:
     def _lines_of(self, name: str, offset: int = 0) -> Iterator[Line]:
         descriptor = files.open_file(self.directory, name, os.O_RDONLY)
         with open(descriptor, "rb", buffering=files.BLOCK) as source:  # noqa: PTH123
-            yield from split_lines(source, offset)
+            yield from files.split_lines(source, offset)
 
     def raw_names(self) -> list[str]:
         """Return the names of the raw streams, sorted."""
@@ -153,7 +136,9 @@ class FileWriteLog(FileReadLog):
         self._durable = self._end
         self._quarantine: int | None = None
         self._dead = False
+        self._cut = False
         self._closed = False
+        self._waiting: dict[int, Ticket] = {}
         self.compression: Compression = None
         _held.add(self)
 
@@ -188,7 +173,7 @@ class FileWriteLog(FileReadLog):
 
     def _promise(self, descriptor: int, end: int | None) -> Ticket:
         if self._sync == "group":
-            ticket = syncer.shared().submit(descriptor)
+            ticket = self._waiting[descriptor] = syncer.shared().submit(descriptor)
             ticket.when_settled(lambda: self._settled(ticket, end))
             return ticket
         if end is not None:
@@ -199,14 +184,17 @@ class FileWriteLog(FileReadLog):
         with self._guard:
             if ticket.error is not None:
                 self._cut_back()
-            elif end is not None and not self._dead:
-                self._durable = max(self._durable, end)
+            elif end is not None and end > self._durable:
+                if self._cut:  # its own sync has worked, but its bytes went with those of the one that failed
+                    ticket.error = OSError("cut off with an earlier record, whose sync had failed")
+                else:
+                    self._durable = end
 
     def _cut_back(self) -> None:
         """Die; leave nothing behind the last durable record, where the disk still lets us."""
         if self._dead:
             return
-        self._dead = True
+        self._dead = self._cut = True
         with contextlib.suppress(OSError):
             os.ftruncate(self._journal, self._durable)
             files.sync_data(self._journal)
@@ -248,12 +236,20 @@ class FileWriteLog(FileReadLog):
         if self._closed:
             return
         self._closed = True
+        for ticket in self._waiting.values():  # a number that is given to another file must not be synced
+            with contextlib.suppress(OSError):
+                ticket.wait()
         self._dead = True
         os.close(self._journal)
         if self._quarantine is not None:
             os.close(self._quarantine)
         os.close(self._lock)
         super().close()
+
+    def leave(self) -> None:
+        """Close what a forked child has of its parent's session; the syncs that it waits for are not here."""
+        self._waiting.clear()
+        self.close()
 
 
 _held: weakref.WeakSet[FileWriteLog] = weakref.WeakSet()
@@ -262,7 +258,7 @@ _held: weakref.WeakSet[FileWriteLog] = weakref.WeakSet()
 def _leave() -> None:
     """Let go of a parent's sessions in a forked child, which would keep their locks."""
     for log in list(_held):
-        log.close()
+        log.leave()
 
 
 os.register_at_fork(after_in_child=_leave)
@@ -384,3 +380,7 @@ class FileStore:
             if first_line is None:
                 raise self._missing(session)
             files.write_new(directory, JOURNAL, first_line())
+        elif self.sync != "os":
+            os.fsync(directory)  # whoever made the file may have been killed before its name was durable
+        if self.sync != "os":
+            files.sync_directory(self.location)  # the same of the directory

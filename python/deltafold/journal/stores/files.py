@@ -11,7 +11,10 @@ import hashlib
 import os
 import stat
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from deltafold.journal import record
+from deltafold.journal.stores.base import Line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,6 +123,23 @@ def read_blocks(descriptor: int, start: int = 0, *, block: int = BLOCK) -> Itera
     while data := os.pread(descriptor, block, start):
         start += len(data)
         yield data
+
+
+def split_lines(source: BinaryIO, offset: int = 0) -> Iterator[Line]:
+    """Yield the lines of a file from an offset on.
+
+    Of one longer than any record only the first part is kept.
+    """
+    source.seek(offset)
+    while data := source.readline(record.MAX_LINE):
+        size = len(data)
+        while not data.endswith(b"\n") and size >= record.MAX_LINE:
+            more = source.readline(BLOCK)
+            size += len(more)
+            if not more or more.endswith(b"\n"):
+                break
+        yield Line(offset, data, size)
+        offset += size
 
 
 def copy_range(source: int, start: int, directory: int, name: str) -> int:

@@ -14,7 +14,7 @@ import os
 import re
 import socket
 import time
-from typing import TYPE_CHECKING, Any, Final, LiteralString, cast
+from typing import TYPE_CHECKING, Any, Final, LiteralString, TypeAlias, cast
 
 import psycopg
 from psycopg import errors, sql
@@ -28,7 +28,7 @@ from deltafold.journal.syncer import Ticket, kept
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
-    Connection = psycopg.Connection[tuple[Any, ...]]
+    Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
 _LOOK_AGAIN: Final = 5.0
 _RECONNECTS: Final = 40
@@ -188,7 +188,10 @@ class PostgresReadLog:
     def rows(self, text: LiteralString, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         """Return the rows of a statement. Raises `ConnectionError`."""
         with reachable(self.location):
-            return self._connection.execute(self.store.statement(text), values).fetchall()
+            found: list[tuple[Any, ...]] = self._connection.execute(
+                self.store.statement(text), values
+            ).fetchall()
+        return found
 
     def lines(self, *, seq: int = 0, offset: int = 0) -> Iterator[Line]:
         """Yield the lines from a seq on, in batches of about a megabyte."""
@@ -283,7 +286,8 @@ class PostgresWriteLog(PostgresReadLog):
     def _fenced(self, text: LiteralString, values: Mapping[str, Any]) -> int:
         """Run a statement that writes by session and epoch; returns how many rows it wrote."""
         given = {"session": self.session, "epoch": self.epoch, **values}
-        return self._connection.execute(self.store.statement(text), given).rowcount
+        count: int = self._connection.execute(self.store.statement(text), given).rowcount
+        return count
 
     def _arrived(self, seq: int, lines: list[bytes], cause: Exception) -> bool:
         """Whether an append whose answer was lost is in the table.

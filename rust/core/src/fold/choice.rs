@@ -1,10 +1,9 @@
 //! One choice being folded.
 
-use std::collections::BTreeMap;
-
 use super::call::Call;
 use crate::chunk::TextKind;
 use crate::completion::Extra;
+use crate::few::Few;
 use crate::json::Value;
 use crate::json::text::Joiner;
 
@@ -40,9 +39,11 @@ pub(crate) struct Choice {
     pub(crate) refusal: Text,
     pub(crate) reasoning_member: Option<&'static str>,
     pub(crate) calls: Vec<Call>,
-    pub(crate) bound: BTreeMap<i64, Binding>,
+    pub(crate) bound: Few<i64, Binding>,
+    /// The index last used of them, and its call.
+    pub(crate) recent: Option<(i64, usize)>,
     /// The wire ids seen (I10), each with the newest call that has it, if any (I2).
-    pub(crate) ids: BTreeMap<Box<str>, Option<usize>>,
+    pub(crate) ids: Few<Box<str>, Option<usize>>,
     /// The call of `function_call`.
     pub(crate) legacy: Option<usize>,
     pub(crate) finish_reason: Option<Box<str>>,
@@ -70,6 +71,25 @@ impl Choice {
             TextKind::Content => &mut self.content,
             TextKind::Refusal => &mut self.refusal,
         }
+    }
+
+    /// The call that the index is bound to.
+    #[inline]
+    pub(crate) fn call_at(&mut self, index: i64) -> Option<usize> {
+        if let Some((recent, call)) = self.recent
+            && recent == index
+        {
+            return Some(call);
+        }
+        let call = self.bound.get(&index)?.call;
+        self.recent = Some((index, call));
+        Some(call)
+    }
+
+    /// Binds an index to a call.
+    pub(crate) fn bind(&mut self, index: i64, binding: Binding) {
+        self.bound.insert(index, binding);
+        self.recent = None;
     }
 
     pub(crate) fn rest(&mut self) -> &mut Rest {

@@ -58,7 +58,7 @@ impl Fold {
             model: self.model.as_deref().map(Into::into),
             created: self.created.as_deref().map(|number| Value::Number(number.into())),
             choices,
-            usage: self.usage.as_ref().map(|usage| usage.value(depth)),
+            usage: self.usage.as_ref().map(|usage| usage.lazy(depth)),
             end,
             error,
             quirks: self.quirks.sorted(),

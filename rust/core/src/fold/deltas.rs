@@ -6,15 +6,15 @@ use super::call::Call;
 use super::choice::Binding;
 use super::{Fold, report_lone};
 use crate::arguments::begins_anew;
-use crate::chunk::{Arguments, CallDelta, FIXED, Ident, Index, Span, TextKind, View};
+use crate::chunk::{Arguments, CallDelta, Ident, Span, TextKind, View};
 use crate::completion::CallKind;
 use crate::error::{Error, ErrorKind};
 use crate::event::Record;
+use crate::few::push;
 use crate::identity::{self, Bind, Incoming, Route, Target};
 use crate::json::text::{Joiner, compact, decode, lossy};
 use crate::policy::Identity;
 use crate::quirk::{Place, QuirkKind};
-use crate::template::Action;
 
 impl Fold {
     /// Appends a fragment, the raw text of a JSON string, to a text of the current choice.
@@ -119,39 +119,12 @@ impl Fold {
         self.identified(delta, index, view)
     }
 
-    /// Folds a fragment that a quick template recognised.
-    #[inline]
-    pub(crate) fn fragment_of(&mut self, choice: i64, action: Action, raw: &[u8], flags: u8) -> Result<(), Error> {
-        self.enter(choice)?;
-        match action {
-            Action::Text(kind, member) => self.text(kind, raw, flags, member),
-            Action::Arguments(index, kind) => {
-                self.note_late();
-                if let Some(result) = self.fragment(index, kind, raw, flags) {
-                    return result;
-                }
-                // The index is not bound: the table decides, on the fragment as a payload of its own.
-                let (id, name, arguments) = (Ident::Absent, Ident::Absent, whole_text(raw, flags));
-                let delta = CallDelta { index: Index::Given(index), id, name, arguments, kind };
-                self.identified(&delta, Some(index), &View::plain(raw))
-            }
-            Action::Part(index, fit, form, place) => {
-                self.find_block(Some(index), fit);
-                self.part_delta(form, place, raw, flags)
-            }
-            Action::Input(index, fit) => {
-                self.find_block(Some(index), fit);
-                self.input(whole_text(raw, flags), &View::plain(raw))
-            }
-        }
-    }
-
     /// I4g, what most deltas are: no id, no name, a bound index, text. None where the index is not bound.
     #[inline]
     fn fragment(&mut self, index: i64, kind: CallKind, raw: &[u8], flags: u8) -> Option<Result<(), Error>> {
         let slot = self.current;
         let choice = self.choices.get_mut(slot)?;
-        let position = choice.bound.get(&index)?.call;
+        let position = choice.call_at(index)?;
         let call = choice.calls.get_mut(position)?;
         self.call = Some(position);
         call.turn_out(kind);
@@ -257,7 +230,7 @@ impl Fold {
         if let (Some(index), Some(call), Some(choice)) = (index, call, self.choices.get_mut(self.current)) {
             let borrowed = route.bind == Bind::Borrow;
             if route.bind != Bind::Keep {
-                choice.bound.insert(index, Binding { call, borrowed });
+                choice.bind(index, Binding { call, borrowed });
             }
         }
         if let Some(kind) = route.quirk {
@@ -285,7 +258,7 @@ impl Fold {
         }
         self.opened += 1;
         let Some(choice) = self.choices.get_mut(self.current) else { return Ok(0) };
-        choice.calls.push(Call { opened_at: index, held, ..Call::default() });
+        push(&mut choice.calls, Call { opened_at: index, held, ..Call::default() });
         Ok(choice.calls.len() - 1)
     }
 
@@ -462,9 +435,4 @@ impl Fold {
         target.shown = end;
         self.events.arguments(slot, call, start, end);
     }
-}
-
-/// A fragment as a payload of its own.
-fn whole_text(raw: &[u8], flags: u8) -> Arguments {
-    Arguments::Text(Span { start: 0, end: raw.len() as u32, before: 0, upto: 0, flags, hole: FIXED })
 }

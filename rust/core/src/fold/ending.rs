@@ -31,7 +31,11 @@ const CUTS: [&str; 12] = [
 
 /// Whether a choice's finish reason lets its calls run (A5).
 pub(super) fn is_whole(choice: &Choice) -> bool {
-    !choice.finish_reason.as_deref().is_some_and(|reason| CUTS.contains(&reason.to_lowercase().as_str()))
+    let Some(reason) = choice.finish_reason.as_deref() else { return true };
+    if reason.is_ascii() {
+        return !CUTS.iter().any(|cut| cut.eq_ignore_ascii_case(reason));
+    }
+    !CUTS.contains(&reason.to_lowercase().as_str())
 }
 
 /// What is known of a call's end.
@@ -243,7 +247,7 @@ pub(super) fn status(call: &Call, stated: Option<&str>, proven: bool, depth: usi
 /// I10: the id of a call that never got one, told apart from the ids seen on the wire.
 fn synthetic_id(choice: &Choice, position: usize) -> String {
     let plain = format!("call-{position}");
-    let taken = |id: &str| choice.ids.contains_key(id);
+    let taken = |id: &str| choice.ids.get(id).is_some();
     if !taken(&plain) {
         return plain;
     }

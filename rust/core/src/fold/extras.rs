@@ -2,13 +2,16 @@
 
 use std::collections::HashMap;
 
-use super::Fold;
+use super::{Fold, report_lone};
 use crate::chunk::TextKind;
 use crate::completion::Extra;
 use crate::error::Error;
 use crate::event::Record;
+use crate::few::push;
 use crate::json::Value;
-use crate::json::tape::{Kind, Node, Tape};
+use crate::json::tape::{Kind, Node, Tape, with_spare};
+use crate::json::text::lossy;
+use crate::lazy::Lazy;
 use crate::quirk::Place;
 use crate::wire::openai_chat::integer;
 use crate::wire::{items, members};
@@ -30,11 +33,14 @@ pub(crate) enum Usage {
     Laid(Value),
 }
 
+/// The members of a piece of `reasoning_details` whose texts join.
+const JOINED: [&str; 3] = ["text", "summary", "data"];
+
 impl Usage {
-    pub(super) fn value(&self, depth: usize) -> Value {
+    pub(super) fn lazy(&self, depth: usize) -> Lazy {
         match self {
-            Self::Source(source) => crate::json::parse(source, depth).unwrap_or(Value::Null),
-            Self::Laid(value) => value.clone(),
+            Self::Source(source) => Lazy::new(source, depth),
+            Self::Laid(value) => value.clone().into(),
         }
     }
 }
@@ -43,21 +49,26 @@ impl Fold {
     /// X2: the last one stands. Most chunks say the same again.
     #[inline]
     pub(crate) fn keep(&mut self, name: &'static str, raw: &[u8]) -> Result<(), Error> {
-        let same = |kept: &Kept| kept.name == name && &*kept.raw == raw;
-        if self.kept.iter().any(same) && !raw.contains(&b'\\') {
+        if self.keeps(name, raw) {
             return Ok(());
         }
-        let weight = name.len() + self.value_at(raw, Place::default()).weight();
+        let weight = name.len() + self.weight_at(raw, Place::default());
         let place = self.kept.iter().position(|kept| kept.name == name);
         let before = place.and_then(|place| self.kept.get(place)).map_or(0, |kept| kept.weight);
         self.discharge(before);
         self.charge(weight)?;
+        self.said = 0;
         let kept = Kept { name, raw: raw.into(), weight };
         match place.and_then(|place| self.kept.get_mut(place)) {
             Some(slot) => *slot = kept,
-            None => self.kept.push(kept),
+            None => push(&mut self.kept, kept),
         }
         Ok(())
+    }
+
+    /// Whether that is what is kept under the name already. Escapes are looked at each time, for what they report (P5).
+    pub(super) fn keeps(&self, name: &str, raw: &[u8]) -> bool {
+        self.kept.iter().any(|kept| kept.name == name && *kept.raw == *raw) && !raw.contains(&b'\\')
     }
 
     /// U1: the last one stands; one that came aside only where no other did.
@@ -109,17 +120,20 @@ impl Fold {
 
     /// Content that is a list of parts (X1): reasoning first, then text.
     pub(crate) fn parts(&mut self, raw: &[u8]) -> Result<(), Error> {
-        let mut tape = Tape::default();
-        if tape.read(raw, self.limits.depth).is_err() {
-            return Ok(());
-        }
+        with_spare(|tape| match tape.read(raw, self.limits.depth) {
+            Ok(()) => self.parts_on(raw, tape),
+            Err(_) => Ok(()),
+        })
+    }
+
+    fn parts_on(&mut self, raw: &[u8], tape: &Tape) -> Result<(), Error> {
         let (mut thought, mut said) = (Vec::new(), Vec::new());
-        for part in items(&tape, 0) {
-            match member_text(raw, &tape, part, "type").as_deref() {
+        for part in items(tape, 0) {
+            match member_text(raw, tape, part, "type").as_deref() {
                 Some("text") => {
-                    said.extend(member(raw, &tape, part, "text").and_then(|text| tape.node(text)).filter(is_string));
+                    said.extend(member(raw, tape, part, "text").and_then(|text| tape.node(text)).filter(is_string));
                 }
-                Some("thinking" | "reasoning") => thinking(raw, &tape, part, &mut thought),
+                Some("thinking" | "reasoning") => thinking(raw, tape, part, &mut thought),
                 _ => {}
             }
         }
@@ -132,20 +146,36 @@ impl Fold {
 
     /// `reasoning_details` (X1): their text, where it counts as reasoning, and the pieces themselves.
     pub(crate) fn details(&mut self, raw: &[u8], is_reasoning: bool) -> Result<(), Error> {
-        let mut tape = Tape::default();
-        if tape.read(raw, self.limits.depth).is_err() {
-            return Ok(());
-        }
-        if is_reasoning {
-            let string = |piece, name| {
-                let node = member(raw, &tape, piece, name).and_then(|text| tape.node(text));
-                node.filter(is_string).filter(|node| node.start < node.end)
-            };
-            let texts = items(&tape, 0).filter_map(|piece| string(piece, "text").or_else(|| string(piece, "summary")));
-            let fragments: Vec<_> = texts.map(|node| (slice(raw, node), node.flags)).collect();
-            self.texts(TextKind::Reasoning, &fragments, "")?;
-        }
-        let Value::Array(pieces) = self.value(raw) else { return Ok(()) };
+        with_spare(|tape| {
+            if tape.read(raw, self.limits.depth).is_err() {
+                return Ok(());
+            }
+            if is_reasoning {
+                self.reasoning_of(raw, tape)?;
+            }
+            match self.details_in_place(raw, tape) {
+                Some(result) => result,
+                None => self.details_on(raw, tape),
+            }
+        })
+    }
+
+    fn reasoning_of(&mut self, raw: &[u8], tape: &Tape) -> Result<(), Error> {
+        let string = |piece, name| {
+            let node = member(raw, tape, piece, name).and_then(|text| tape.node(text));
+            node.filter(is_string).filter(|node| node.start < node.end)
+        };
+        let texts = items(tape, 0).filter_map(|piece| string(piece, "text").or_else(|| string(piece, "summary")));
+        let fragments: Vec<_> = texts.map(|node| (slice(raw, node), node.flags)).collect();
+        self.texts(TextKind::Reasoning, &fragments, "")
+    }
+
+    fn details_on(&mut self, raw: &[u8], tape: &Tape) -> Result<(), Error> {
+        let mut lone = 0;
+        let value = Value::from_tape(raw, tape, 0, &mut lone);
+        let place = self.place();
+        report_lone(&mut self.quirks, lone, place);
+        let Value::Array(pieces) = value else { return Ok(()) };
         let pieces: Vec<Value> = pieces.into_iter().filter(|piece| matches!(piece, Value::Object(_))).collect();
         if pieces.is_empty() {
             return Ok(());
@@ -157,6 +187,56 @@ impl Fold {
         }
         self.give_extra("reasoning_details", Value::Array(kept));
         result
+    }
+
+    /// The same for what most chunks bring: one piece whose texts are joined to those of a piece that is there, and
+    /// whose other members say the same again. None where it is anything else; nothing was changed then.
+    fn details_in_place(&mut self, raw: &[u8], tape: &Tape) -> Option<Result<(), Error>> {
+        let mut pieces = items(tape, 0);
+        let (piece, None) = (pieces.next()?, pieces.next()) else { return None };
+        let index = tape.node(member(raw, tape, piece, "index")?).filter(|node| node.kind == Kind::Number)?;
+        let index = integer(slice(raw, index))?;
+        if tape.flags != 0 || tape.node(piece)?.kind != Kind::Object {
+            return None;
+        }
+        let choice = self.choices.get_mut(self.current)?;
+        let extra = &mut choice.rest.as_mut()?.extra;
+        let (_, Value::Array(kept)) = extra.iter_mut().find(|member| member.0 == "reasoning_details")? else {
+            return None;
+        };
+        let of_index = |piece: &&mut Value| piece.get("index").and_then(usable_index) == Some(index);
+        let Value::Object(into) = kept.iter_mut().find(of_index)? else { return None };
+        let mut joined = None;
+        for (name, value) in members(raw, tape, piece) {
+            let node = tape.node(value)?;
+            let place = into.iter().position(|member| member.0.as_bytes() == &*name)?;
+            let (name, slot) = into.get(place)?;
+            let text = slice(raw, node);
+            let says_the_same = match (slot, node.kind) {
+                (_, Kind::Null) => true,
+                (Value::Number(number), Kind::Number) => number.as_bytes() == text,
+                (Value::String(string), Kind::String) => string.as_bytes() == text,
+                _ => false,
+            };
+            match slot {
+                Value::String(_) if JOINED.contains(&&**name) && node.kind == Kind::String => {
+                    // Of a name that comes twice the last value alone counts.
+                    if joined.replace((place, text)).is_some() {
+                        return None;
+                    }
+                }
+                _ if says_the_same => {}
+                _ => return None,
+            }
+        }
+        let (place, more) = joined?;
+        let Some((_, Value::String(string))) = into.get_mut(place) else { return None };
+        if self.weight + more.len() > self.limits.text {
+            return None;
+        }
+        self.weight += more.len();
+        string.push_str(std::str::from_utf8(more).ok()?);
+        Some(Ok(()))
     }
 
     /// Merges a piece into that of the same index; one without index is appended.
@@ -181,7 +261,7 @@ impl Fold {
         for (name, value) in from {
             let says_nothing = matches!(value, Value::Null) && into.iter().any(|member| member.0 == *name);
             if !says_nothing {
-                self.merge(into, name, value.clone(), &["text", "summary", "data"], false)?;
+                self.merge(into, name, value.clone(), &JOINED, false)?;
             }
         }
         Ok(())
@@ -235,6 +315,9 @@ impl Fold {
 
     /// An unknown member of a delta (X2).
     pub(crate) fn delta_extra(&mut self, name: (&[u8], u8), raw: &[u8]) -> Result<(), Error> {
+        if name.1 == 0 && self.says_again(name.0, raw) {
+            return Ok(());
+        }
         let name = self.name_at(name, self.place());
         let value = self.value(raw);
         let mut extra = self.extra_of_choice();
@@ -246,6 +329,23 @@ impl Fold {
             choice.rest().extra = extra;
         }
         result
+    }
+
+    /// Whether an unknown member is a number or a plain string; then it is kept, unless that is nothing new.
+    fn says_again(&mut self, name: &[u8], raw: &[u8]) -> bool {
+        let extra = self.choices.get_mut(self.current).and_then(|choice| Some(&mut choice.rest.as_mut()?.extra));
+        let slot = extra.and_then(|extra| extra.iter_mut().find(|member| member.0.as_bytes() == name));
+        match (slot, raw) {
+            (Some((_, Value::String(text))), [b'"', raw @ .., b'"']) => text.as_bytes() == raw && !raw.contains(&b'\\'),
+            (Some((_, Value::Number(number))), [b'-' | b'0'..=b'9', ..]) => {
+                // One number weighs what another does.
+                if number.as_bytes() != raw {
+                    *number = lossy(raw).into();
+                }
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Appends to a list in the choice's extra.
@@ -312,10 +412,10 @@ impl Fold {
 
     /// Takes a list out of the current choice's extra; its name and the list itself count from the first time on.
     fn take_extra(&mut self, name: &str) -> Result<Vec<Value>, Error> {
-        if let Some(choice) = self.choices.get_mut(self.current) {
-            if let Some((_, Value::Array(list))) = choice.rest().extra.iter_mut().find(|member| member.0 == name) {
-                return Ok(std::mem::take(list));
-            }
+        if let Some(choice) = self.choices.get_mut(self.current)
+            && let Some((_, Value::Array(list))) = choice.rest().extra.iter_mut().find(|member| member.0 == name)
+        {
+            return Ok(std::mem::take(list));
         }
         self.charge(name.len() + Value::Array(Vec::new()).weight())?;
         Ok(Vec::new())

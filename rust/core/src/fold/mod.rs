@@ -14,7 +14,9 @@ use crate::chunk::{About, Op, Span, TextKind, View};
 use crate::completion::Extra;
 use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventLog, Fragment, Record};
+use crate::few::push;
 use crate::json::Value;
+use crate::json::tape::with_spare;
 use crate::json::text::decode;
 use crate::policy::{Limits, Policy};
 use crate::quirk::{Place, QuirkKind, QuirkLog};
@@ -45,8 +47,8 @@ pub(crate) struct Fold {
     usage: Option<Usage>,
     usage_aside: bool,
     kept: Vec<extras::Kept>,
-    /// The number of what the last chunk said once and for all; 0 where it is not known.
-    pub(crate) header: u64,
+    /// The epoch of a template: what that one says once and for all holds. 0 where none is known to.
+    pub(crate) said: u64,
     pub(crate) extra: Extra,
     /// Calls opened in all.
     opened: usize,
@@ -77,6 +79,34 @@ impl Fold {
             }
         }
         Ok(())
+    }
+
+    /// The same for the operations of most payloads: one fragment of one text.
+    #[inline]
+    pub(crate) fn apply_most(&mut self, ops: &[Op], view: &View<'_>) -> Result<(), Error> {
+        match ops {
+            [Op::Choice(index), Op::Text(kind, span, member)] => {
+                self.enter(*index)?;
+                let (raw, flags) = view.text(*span);
+                self.text(*kind, raw, flags, member)
+            }
+            [Op::Choice(index), Op::Call(delta)] => {
+                self.enter(*index)?;
+                self.call_delta(delta, view)
+            }
+            _ => self.apply_all(ops, view),
+        }
+    }
+
+    /// Whether applying what an operation says once and for all would change nothing.
+    pub(crate) fn holds(&self, op: &Op, view: &View<'_>) -> bool {
+        match *op {
+            Op::Id(_) => self.id.is_some(),
+            Op::Model(_) => self.model.is_some(),
+            Op::Created(_) => self.created.is_some(),
+            Op::Keep(name, span) => self.keeps(name, view.raw(span)),
+            _ => true,
+        }
     }
 
     /// Applies one operation of the payload that `view` shows.
@@ -150,14 +180,21 @@ impl Fold {
         self.value_at(raw, self.place())
     }
 
+    /// What the value of a JSON source text weighs.
+    fn weight_at(&mut self, raw: &[u8], place: Place) -> usize {
+        match raw {
+            [b'"', text @ .., b'"'] if text.is_ascii() && !text.contains(&b'\\') => text.len(),
+            _ => self.value_at(raw, place).weight(),
+        }
+    }
+
     /// The same, of what is at that place.
     pub(crate) fn value_at(&mut self, raw: &[u8], place: Place) -> Value {
-        let mut tape = crate::json::tape::Tape::default();
-        if tape.read(raw, self.limits.depth).is_err() {
-            return Value::Null;
-        }
         let mut lone = 0;
-        let value = Value::from_tape(raw, &tape, 0, &mut lone);
+        let value = with_spare(|tape| match tape.read(raw, self.limits.depth) {
+            Ok(()) => Value::from_tape(raw, tape, 0, &mut lone),
+            Err(_) => Value::Null,
+        });
         report_lone(&mut self.quirks, lone, place);
         value
     }
@@ -175,7 +212,7 @@ impl Fold {
                 return Err(Error::new(ErrorKind::Choices, format!("more than {} choices", self.limits.choices)));
             }
             None => {
-                self.choices.push(Choice { index, ..Choice::default() });
+                push(&mut self.choices, Choice { index, ..Choice::default() });
                 self.choices.len() - 1
             }
         };

@@ -8,12 +8,11 @@ mod value;
 
 pub use value::Value;
 
-use tape::Tape;
-
 /// Reads one JSON text into a value; None where `bytes` is no JSON text or nests deeper than `depth`.
 #[must_use]
 pub fn parse(bytes: &[u8], depth: usize) -> Option<Value> {
-    let mut tape = Tape::default();
-    tape.read(bytes, depth).ok()?;
-    Some(Value::from_tape(bytes, &tape, 0, &mut 0))
+    tape::with_spare(|tape| {
+        tape.read(bytes, depth).ok()?;
+        Some(Value::from_tape(bytes, tape, 0, &mut 0))
+    })
 }

@@ -1,5 +1,7 @@
 //! A JSON text as a flat list of nodes: one pass over the bytes, strict RFC 8259, nothing decoded or copied.
 
+use std::cell::Cell;
+
 use super::scan;
 
 /// What a node is.
@@ -45,10 +47,27 @@ pub(crate) struct Tape {
     pub(crate) depth: usize,
 }
 
+thread_local! {
+    static SPARE: Cell<Tape> = const { Cell::new(Tape::new()) };
+}
+
+/// Runs `work` with a tape that earlier work of the thread has made room for.
+pub(crate) fn with_spare<R>(work: impl FnOnce(&mut Tape) -> R) -> R {
+    let mut tape = SPARE.take();
+    let result = work(&mut tape);
+    tape.shrink();
+    SPARE.set(tape);
+    result
+}
+
 /// A tape of more nodes than this is given back after use, so that one odd payload does not stay in memory.
 const KEPT_NODES: usize = 4096;
 
 impl Tape {
+    const fn new() -> Self {
+        Self { nodes: Vec::new(), open: Vec::new(), flags: 0, depth: 0 }
+    }
+
     pub(crate) fn node(&self, index: u32) -> Option<&Node> {
         self.nodes.get(index as usize)
     }

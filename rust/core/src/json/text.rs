@@ -79,7 +79,7 @@ impl Joiner {
     }
 
     /// Whether half of a pair is held back.
-    pub(crate) const fn holds(&self) -> bool {
+    pub(crate) const fn holds(self) -> bool {
         self.high != 0
     }
 
@@ -104,8 +104,9 @@ pub(crate) fn owned(text: Vec<u8>) -> String {
 }
 
 /// `bytes` as text, invalid UTF-8 as U+FFFD by the WHATWG rule (S6).
+#[inline]
 pub(crate) fn lossy(bytes: &[u8]) -> Cow<'_, str> {
-    String::from_utf8_lossy(bytes)
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 /// One whole JSON string, decoded; `lone` counts the surrogates that had no partner.

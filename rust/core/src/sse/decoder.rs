@@ -70,7 +70,8 @@ impl SseDecoder {
 
     fn event(&mut self, payload: Payload, input: &[u8]) -> SseEvent {
         self.events += 1;
-        let retry = self.frames.retry.clone().filter(|_| std::mem::take(&mut self.frames.sets_retry));
+        let rare = self.frames.rare();
+        let retry = rare.retry.clone().filter(|_| std::mem::take(&mut rare.sets_retry));
         let event = match self.frames.name.as_slice() {
             [] => "message".to_owned(),
             name => lossy(name).into_owned(),
@@ -93,13 +94,13 @@ impl SseDecoder {
     /// The last event id in force: that of the last block that ended, dispatched or not.
     #[must_use]
     pub fn last_event_id(&self) -> Cow<'_, str> {
-        lossy(&self.frames.last_event_id)
+        lossy(self.frames.last_event_id())
     }
 
     /// The digits of the reconnection time in force, in milliseconds.
     #[must_use]
     pub fn retry(&self) -> Option<&str> {
-        self.frames.retry.as_deref()
+        self.frames.retry()
     }
 
     /// Comment lines seen.

@@ -2,6 +2,7 @@
 
 use memchr::memchr2;
 
+use super::style::Style;
 use super::utf8::Utf8Check;
 use crate::error::{Error, ErrorKind};
 use crate::policy::Limits;
@@ -55,6 +56,9 @@ pub(crate) struct Frames {
     line_kind: Line,
     utf8: Utf8Check,
     after_cr: bool,
+    /// The last line ended with CR, and no blank stood behind the colon of the last data line.
+    has_cr: bool,
+    is_tight: bool,
     /// Bytes of a byte order mark seen at the start; above 2 the start is over.
     bom: usize,
     /// Bytes of the stream before the line being read.
@@ -64,24 +68,14 @@ pub(crate) struct Frames {
     /// The joined data of the event's lines.
     pub(crate) data: Vec<u8>,
     has_data: bool,
-    /// The raw data lines of the event being read, where they are asked for.
-    raw: Option<Vec<u8>>,
     /// The event's name, as sent.
     pub(crate) name: Vec<u8>,
     /// Bytes of the stream before the first field line of the event being read.
     first_line: Option<u64>,
     /// The same for the event last dispatched.
     pub(crate) event_offset: u64,
-    /// The value of the last `error` line.
-    pub(crate) error_line: Vec<u8>,
-    /// The value of the event's last valid `id` line, not yet in force.
-    id: Option<Vec<u8>>,
-    /// The last event id in force: a block's id is, once the block has ended.
-    pub(crate) last_event_id: Vec<u8>,
-    /// The digits of the last valid `retry` line, in milliseconds.
-    pub(crate) retry: Option<Box<str>>,
-    /// The event being read has set `retry`.
-    pub(crate) sets_retry: bool,
+    /// What few streams have.
+    rare: Option<Box<Rare>>,
     /// Comment lines seen.
     pub(crate) comments: u64,
     /// Lines that are not data in which bytes stood that are not UTF-8, since they were last told.
@@ -96,10 +90,43 @@ pub(crate) struct Frames {
     pub(crate) scanned: u64,
 }
 
+/// What is known of lines that few servers send, or that few readers ask for.
+#[derive(Debug, Default)]
+pub(crate) struct Rare {
+    /// The raw data lines of the event being read, where they are asked for.
+    raw: Option<Vec<u8>>,
+    /// The value of the last `error` line.
+    pub(crate) error_line: Vec<u8>,
+    /// The value of the event's last valid `id` line, not yet in force.
+    id: Option<Vec<u8>>,
+    /// The last event id in force: a block's id is, once the block has ended.
+    pub(crate) last_event_id: Vec<u8>,
+    /// The digits of the last valid `retry` line, in milliseconds.
+    pub(crate) retry: Option<Box<str>>,
+    /// The event being read has set `retry`.
+    pub(crate) sets_retry: bool,
+}
+
 impl Frames {
     /// A reader that keeps the raw data lines of the event being read.
     pub(crate) fn keeping_raw() -> Self {
-        Self { raw: Some(Vec::new()), ..Self::default() }
+        let rare = Rare { raw: Some(Vec::new()), ..Rare::default() };
+        Self { rare: Some(Box::new(rare)), ..Self::default() }
+    }
+
+    /// What few streams have.
+    pub(crate) fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
+    /// The last event id in force.
+    pub(crate) fn last_event_id(&self) -> &[u8] {
+        self.rare.as_ref().map_or(&[], |rare| &rare.last_event_id)
+    }
+
+    /// The digits of the last valid `retry` line, in milliseconds.
+    pub(crate) fn retry(&self) -> Option<&str> {
+        self.rare.as_ref()?.retry.as_deref()
     }
 
     /// Whether the next byte begins an event and nothing is held.
@@ -118,6 +145,11 @@ impl Frames {
         self.event_offset = self.line_offset;
         self.line_offset += length as u64;
         self.is_event_stream = true;
+    }
+
+    /// How the last event was written.
+    pub(crate) const fn style(&self) -> Style {
+        Style::of(self.is_tight, self.has_cr)
     }
 
     /// Bytes of the stream before the event being read; before the line being read where no event has begun.
@@ -141,7 +173,7 @@ impl Frames {
 
     /// What is held of the event being read: its raw data lines and the line that has not ended.
     pub(crate) fn tail(&self) -> Vec<u8> {
-        let mut tail = self.raw.clone().unwrap_or_default();
+        let mut tail = self.rare.as_ref().and_then(|rare| rare.raw.clone()).unwrap_or_default();
         if self.bom < BOM.len() {
             tail.extend_from_slice(BOM.get(..self.bom).unwrap_or_default());
         }
@@ -151,7 +183,7 @@ impl Frames {
 
     /// Reads on in `input` from `at` until something is found or the input ends.
     pub(crate) fn next(&mut self, input: &[u8], at: &mut usize, limits: &Limits) -> Option<Item> {
-        self.skip_bom(input, at);
+        self.begin(input, at);
         while *at < input.len() {
             self.pass_lf(input, at);
             let rest = input.get(*at..).unwrap_or_default();
@@ -164,7 +196,8 @@ impl Frames {
             let start = *at;
             *at += length + 1;
             let item = self.line_end(input, start, start + length, limits);
-            if rest.get(length) == Some(&b'\r') {
+            self.has_cr = rest.get(length) == Some(&b'\r');
+            if self.has_cr {
                 self.after_cr = true;
                 self.pass_lf(input, at);
             }
@@ -212,6 +245,14 @@ impl Frames {
         }
         if self.line.capacity() > 4096 && self.line.is_empty() {
             self.line = Vec::new();
+        }
+    }
+
+    /// Passes what may stand before the first line.
+    #[inline]
+    pub(crate) fn begin(&mut self, input: &[u8], at: &mut usize) {
+        if self.bom < BOM.len() {
+            self.skip_bom(input, at);
         }
     }
 
@@ -329,7 +370,8 @@ impl Frames {
         let value = rest.get(1 + space..).unwrap_or_default();
         if name == b"data" {
             self.is_event_stream = true;
-            if let Some(raw) = &mut self.raw {
+            self.is_tight = space == 0;
+            if let Some(raw) = self.rare.as_mut().and_then(|rare| rare.raw.as_mut()) {
                 raw.extend_from_slice(line);
                 raw.push(b'\n');
             }
@@ -375,14 +417,14 @@ impl Frames {
                 self.name.clear();
                 self.name.extend_from_slice(value);
             }
-            b"id" if !value.contains(&0) => self.id = Some(value.to_vec()),
+            b"id" if !value.contains(&0) => self.rare().id = Some(value.to_vec()),
             b"retry" if (1..=RETRY_DIGITS).contains(&value.len()) && value.iter().all(u8::is_ascii_digit) => {
-                self.retry = std::str::from_utf8(value).ok().map(Into::into);
-                self.sets_retry = true;
+                let rare = self.rare();
+                rare.retry = std::str::from_utf8(value).ok().map(Into::into);
+                rare.sets_retry = true;
             }
             b"error" => {
-                self.error_line.clear();
-                self.error_line.extend_from_slice(value);
+                self.rare().error_line = value.to_vec();
                 return Some(Item::ErrorLine);
             }
             _ if known => {}
@@ -394,15 +436,18 @@ impl Frames {
     #[inline]
     fn blank_line(&mut self) -> Option<Item> {
         let offset = self.first_line.take();
-        if let Some(raw) = &mut self.raw {
-            raw.clear();
+        let has_data = std::mem::take(&mut self.has_data);
+        if let Some(rare) = &mut self.rare {
+            if let Some(raw) = &mut rare.raw {
+                raw.clear();
+            }
+            if let Some(id) = rare.id.take() {
+                rare.last_event_id = id;
+            }
+            rare.sets_retry &= has_data;
         }
-        if let Some(id) = self.id.take() {
-            self.last_event_id = id;
-        }
-        if !std::mem::take(&mut self.has_data) {
+        if !has_data {
             self.name.clear();
-            self.sets_retry = false;
             return None;
         }
         self.event_offset = offset.unwrap_or(self.line_offset);

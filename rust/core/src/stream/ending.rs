@@ -23,7 +23,12 @@ impl Assembler {
             return Err(Refused::Error(error.clone()));
         }
         if !std::mem::replace(&mut self.finished, true) {
-            scratch::with(|scratch| self.finish_once(scratch));
+            scratch::with(|scratch| {
+                if self.held.is_pending() {
+                    self.let_go(scratch);
+                }
+                self.finish_once(scratch);
+            });
         }
         Ok(())
     }

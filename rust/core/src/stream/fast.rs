@@ -1,140 +1,187 @@
 //! The fast path: frames that a template recognises are folded without being parsed.
 
 use super::Assembler;
+use super::held::Pending;
 use super::scratch::Scratch;
 use crate::error::Error;
-use crate::json::scan::{self, flag};
-use crate::template::{Found, Kind, Read, Template, pass_blanks};
+use crate::json::scan::flag;
+use crate::template::{Compared, NONE, Progress, Read, SUCCESSORS, Saved, Template};
 
 /// Bytes that may be looked at in vain at first, and at most.
 pub(super) const ALLOWANCE: usize = 32 << 10;
 
 impl Assembler {
-    /// Takes events from `at` on as long as each brings nothing but one fragment and is the one expected.
-    pub(super) fn recognise_quick(&mut self, input: &[u8], at: &mut usize, scratch: &mut Scratch) {
-        if self.fold.done {
-            return;
-        }
-        let (start, frame) = (*at, self.frame);
-        let offset = self.frames.offset();
-        while let Some(length) =
-            self.quick(input.get(*at..).unwrap_or_default(), offset + (*at - start) as u64, scratch)
-        {
-            self.frame += 1;
-            *at += length;
-            if self.error.is_some() {
+    /// Takes events from `at` on, where one begins, as long as a template recognises them; what the input holds of a last
+    /// one is kept.
+    pub(super) fn recognise(&mut self, input: &[u8], at: &mut usize, scratch: &mut Scratch) {
+        while !self.fold.done && self.error.is_none() && *at < input.len() {
+            self.recognise_again(input, at, scratch);
+            if self.error.is_some() || *at == input.len() || !self.recognise_event(input, at, scratch) {
                 break;
             }
         }
-        let length = *at - start;
-        if length == 0 {
-            return;
-        }
         scratch.shelf.touch(self.template);
-        self.counters.frames_recognised += self.frame - frame;
-        self.counters.bytes_scanned += length as u64;
-        self.allowance = (self.allowance + length).min(ALLOWANCE);
-        self.frames.pass(length);
     }
 
-    /// The length of the event that `rest` begins with, once its fragment is folded; None where it is another one.
+    /// Takes events from `at` on as long as the templates expected recognise them and nothing is new but what stands in
+    /// their holes: most events.
     #[inline]
-    fn quick(&mut self, rest: &[u8], offset: u64, scratch: &mut Scratch) -> Option<usize> {
-        let (template, decoded, place) = scratch.shelf.likely(self.template)?;
-        let quick = template.quick.as_ref()?;
-        if template.header != self.fold.header || template.header == 0 || !self.allows(template) {
-            return None;
-        }
-        let event = rest.get(..rest.len().min(self.allowance))?;
-        let start = quick.opening.len();
-        if event.get(..start)? != &*quick.opening {
-            self.looked_in_vain(start);
-            return None;
-        }
-        decoded.clear();
-        let (end, flags) = match scan::text(event, start, decoded) {
-            Ok(text) => text,
-            Err(end) => {
-                self.looked_in_vain(end);
-                return None;
+    fn recognise_again(&mut self, input: &[u8], at: &mut usize, scratch: &mut Scratch) {
+        let (start, frame) = (*at, self.frame);
+        let limit = self.limit();
+        'events: while *at < input.len() {
+            let place = scratch.shelf.likely(self.template, 0);
+            let Some((template, marks)) = scratch.shelf.get(place) else { break };
+            if template.epoch != self.fold.said || !self.allows(template) {
+                break;
             }
-        };
-        let mut whole = end + quick.closing.len();
-        let mut fits = event.get(end..whole) == Some(&*quick.closing) && end > start;
-        if let Some(ending) = &quick.ending {
-            let blanks = pass_blanks(event, whole);
-            whole = blanks + ending.len();
-            fits = fits && event.get(blanks..whole) == Some(&**ending);
+            loop {
+                let rest = input.get(*at..).unwrap_or_default();
+                let within = rest.get(..rest.len().min(limit).min(self.allowance)).unwrap_or_default();
+                marks.decoded.clear();
+                let mut progress = Progress::default();
+                if template.compare(within, &mut progress, marks) != Compared::Whole || progress.is_new {
+                    break 'events;
+                }
+                self.fold.quirks.frame = Some(self.frame);
+                let view = marks.view(within.get(template.lead()..).unwrap_or_default());
+                if let Err(error) = self.fold.apply_most(&template.body, &view) {
+                    let offset = self.frames.offset() + (*at - start) as u64;
+                    self.fail(error, Some(offset));
+                }
+                self.template = place;
+                self.frame += 1;
+                *at += progress.at;
+                if self.error.is_some() {
+                    break 'events;
+                }
+                if template.successor() != place || *at >= input.len() {
+                    break;
+                }
+            }
         }
-        let limits = &self.fold.limits;
-        if !fits || whole > limits.line.min(limits.event) || flags.is_some_and(|flags| flags & flag::INVALID != 0) {
-            self.looked_in_vain(whole);
-            return None;
+        let length = *at - start;
+        if length > 0 {
+            self.counters.frames_recognised += self.frame - frame;
+            self.counters.bytes_scanned += length as u64;
+            self.allowance = (self.allowance + length).min(ALLOWANCE);
+            self.frames.pass(length);
+            scratch.shelf.hit(self.template);
         }
-        let (text, flags) = match flags {
-            Some(flags) => (event.get(start..end)?, flags),
-            None => (decoded.as_slice(), 0),
-        };
-        self.template = place;
-        self.fold.quirks.frame = Some(self.frame);
-        if let Err(error) = self.fold.fragment_of(quick.choice, quick.action, text, flags) {
-            self.fail(error, Some(offset));
+    }
+
+    /// Takes the event at `at`, or what the input holds of it, if a template recognises it.
+    fn recognise_event(&mut self, input: &[u8], at: &mut usize, scratch: &mut Scratch) -> bool {
+        let rest = input.get(*at..).unwrap_or_default();
+        for nth in 0..SUCCESSORS {
+            let place = scratch.shelf.likely(self.template, nth);
+            if place == NONE {
+                break;
+            }
+            let mut progress = Progress::default();
+            match self.compare(rest, place, &mut progress, scratch) {
+                Compared::Whole => {
+                    if nth > 0 {
+                        scratch.shelf.note(self.template, place);
+                    }
+                    *at += progress.at;
+                    self.take(rest, place, &progress, scratch);
+                    return true;
+                }
+                Compared::SoFar => {
+                    *at = input.len();
+                    let number = scratch.shelf.get(place).map_or(0, |(template, _)| template.number);
+                    self.hold(rest, Pending { place, number, progress, saved: Saved::default() }, scratch);
+                    return true;
+                }
+                Compared::Differs => self.looked_in_vain(progress.at),
+            }
         }
-        Some(whole)
+        false
+    }
+
+    /// Goes on comparing the event that `rest` begins with with the template at that place.
+    #[inline]
+    pub(super) fn compare(&self, rest: &[u8], place: u32, progress: &mut Progress, scratch: &mut Scratch) -> Compared {
+        let Some((template, marks)) = scratch.shelf.get(place) else { return Compared::Differs };
+        if !self.allows(template) {
+            return Compared::Differs;
+        }
+        marks.decoded.clear();
+        // What a hole holds may be long: no more is looked at than the allowance lets, nor than a limit.
+        let within = rest.get(..rest.len().min(self.limit()).min(progress.at + self.allowance)).unwrap_or_default();
+        match template.compare(within, progress, marks) {
+            Compared::SoFar if within.len() < rest.len() => Compared::Differs,
+            compared => compared,
+        }
+    }
+
+    /// The length within which no line and no event is too long (S8).
+    #[inline]
+    fn limit(&self) -> usize {
+        self.fold.limits.line.min(self.fold.limits.event)
     }
 
     /// Whether payloads of a template are of this wire and within the limits.
     #[inline]
     fn allows(&self, template: &Template) -> bool {
-        self.wire == Some(template.wire) && template.depth <= self.fold.limits.depth
-    }
-
-    #[inline]
-    fn find(&mut self, payload: &[u8], name: &[u8], scratch: &mut Scratch) -> Option<Found> {
-        let kind = Kind { wire: self.wire?, name, depth: self.fold.limits.depth };
-        let before = self.allowance;
-        let found = scratch.shelf.find(payload, kind, &mut self.template, &mut self.allowance);
-        self.counters.bytes_scanned += (before - self.allowance) as u64;
-        found
-    }
-
-    fn looked_in_vain(&mut self, bytes: usize) {
-        self.allowance = self.allowance.saturating_sub(bytes);
-        self.counters.bytes_scanned += bytes as u64;
-    }
-
-    /// Takes the event at `at`, where one begins, if all of it is there and a template recognises it.
-    #[inline]
-    pub(super) fn recognise(&mut self, input: &[u8], at: &mut usize, scratch: &mut Scratch) -> bool {
-        if self.fold.done {
-            return false;
-        }
-        let rest = input.get(*at..).unwrap_or_default();
-        let Some((name, start)) = head(rest) else { return false };
-        let payload = rest.get(start..).unwrap_or_default();
-        let Some(found) = self.find(payload, name, scratch) else { return false };
-        let blank = match payload.get(found.end..).unwrap_or_default() {
-            [b'\n', b'\n', ..] => 2,
-            [b'\r', b'\n', b'\r', b'\n', ..] => 4,
-            _ => 0,
+        let is_wire = match self.wire {
+            Some(wire) => wire == template.wire,
+            None => template.decides && self.waiting.is_none(),
         };
-        let limits = &self.fold.limits;
-        if blank == 0 || found.end > limits.event || b"data: ".len() + found.end.max(start) > limits.line {
-            self.looked_in_vain(found.end);
-            return false;
-        }
-        let length = start + found.end + blank;
+        is_wire && template.depth <= self.fold.limits.depth
+    }
+
+    /// Folds the event that `bytes` begins with, which the template at that place recognises.
+    pub(super) fn take(&mut self, bytes: &[u8], place: u32, progress: &Progress, scratch: &mut Scratch) {
+        let length = progress.at;
         self.counters.bytes_scanned += length as u64;
         self.allowance = (self.allowance + length).min(ALLOWANCE);
-        *at += length;
         self.frames.pass(length);
         self.fold.quirks.frame = Some(self.frame);
-        let payload = payload.get(..found.end).unwrap_or_default();
-        if let Err(error) = self.fold_found(found, payload, scratch) {
+        let lead = scratch.shelf.get(place).map_or(0, |(template, _)| template.lead());
+        let payload = bytes.get(lead..length).unwrap_or_default();
+        if let Err(error) = self.fold_found(payload, place, progress, scratch) {
             self.fail(error, Some(self.frames.event_offset));
         }
         self.frame += 1;
-        true
+    }
+
+    /// Applies the template's operations; what was said once and for all already is left out.
+    fn fold_found(
+        &mut self,
+        payload: &[u8],
+        place: u32,
+        progress: &Progress,
+        scratch: &mut Scratch,
+    ) -> Result<(), Error> {
+        self.counters.frames_recognised += 1;
+        self.template = place;
+        let Some((template, marks)) = scratch.shelf.get(place) else { return Ok(()) };
+        self.wire = Some(template.wire);
+        let view = marks.view(payload);
+        if !progress.is_new && self.fold.said == template.epoch {
+            return self.fold.apply_most(&template.body, &view);
+        }
+        if template.ops.iter().all(|op| self.fold.holds(op, &view)) {
+            if !progress.is_new {
+                self.fold.said = template.epoch;
+            }
+            self.fold.apply_all(&template.body, &view)?;
+        } else {
+            self.fold.apply_all(&template.ops, &view)?;
+        }
+        if progress.is_new {
+            scratch.shelf.expect(place, payload);
+        } else {
+            scratch.shelf.pass_on(place);
+        }
+        Ok(())
+    }
+
+    pub(super) fn looked_in_vain(&mut self, bytes: usize) {
+        self.allowance = self.allowance.saturating_sub(bytes);
+        self.counters.bytes_scanned += bytes as u64;
     }
 
     /// Folds a payload that stands alone, if a template recognises all of it.
@@ -144,50 +191,36 @@ impl Assembler {
         name: &[u8],
         scratch: &mut Scratch,
     ) -> Result<bool, Error> {
-        let Some(found) = self.find(payload, name, scratch) else { return Ok(false) };
-        if found.end != payload.len() {
-            self.looked_in_vain(found.end);
-            return Ok(false);
+        for nth in 0..SUCCESSORS {
+            let place = scratch.shelf.likely(self.template, nth);
+            let Some((template, _)) = scratch.shelf.get(place) else { continue };
+            if *template.name != *name {
+                continue;
+            }
+            let mut progress = template.of_payload();
+            let compared = self.compare(payload, place, &mut progress, scratch);
+            if compared != Compared::Whole || progress.at != payload.len() {
+                self.looked_in_vain(progress.at);
+                continue;
+            }
+            if nth > 0 {
+                scratch.shelf.note(self.template, place);
+            }
+            self.counters.bytes_scanned += payload.len() as u64;
+            return self.fold_found(payload, place, &progress, scratch).map(|()| true);
         }
-        self.counters.bytes_scanned += payload.len() as u64;
-        self.fold_found(found, payload, scratch).map(|()| true)
-    }
-
-    /// Applies the template's operations; what the last chunk said once and for all already is left out.
-    #[inline]
-    fn fold_found(&mut self, found: Found, payload: &[u8], scratch: &mut Scratch) -> Result<(), Error> {
-        self.counters.frames_recognised += 1;
-        let Some(template) = scratch.shelf.get(found.template) else { return Ok(()) };
-        let view = scratch.shelf.marks.view(payload);
-        let ops =
-            if template.header != 0 && template.header == self.fold.header { &template.body } else { &template.ops };
-        self.fold.header = 0;
-        self.fold.apply_all(ops, &view)?;
-        self.fold.header = template.header;
-        Ok(())
+        Ok(false)
     }
 
     /// Learns from a payload that was read and folded. An event that is an error by its name never is a template.
     pub(super) fn learn(&mut self, payload: &[u8], name: &[u8], scratch: &mut Scratch) {
         let is_plain = scratch.tape.flags & flag::INVALID == 0 && name.is_ascii() && name != b"error";
         let Some(wire) = self.wire.filter(|_| is_plain) else { return };
+        let style = self.frames.style();
         let Scratch { tape, ops, ignored, shelf } = scratch;
-        self.fold.header = shelf.learn(&Read { wire, name, bytes: payload, tape, ops, ignored }, &mut self.template);
+        let read = Read { wire, name, style, bytes: payload, tape, ops, ignored };
+        if let Some(place) = shelf.learn(&read, self.template) {
+            self.template = place;
+        }
     }
-}
-
-/// The bytes in which the end of a name is looked for.
-const NAME: usize = 64;
-
-/// The name of the event that `rest` begins with, and where its data does; None where it begins otherwise than most.
-#[inline]
-fn head(rest: &[u8]) -> Option<(&[u8], usize)> {
-    let Some(line) = rest.strip_prefix(b"event: ") else {
-        return rest.starts_with(b"data: ").then_some((&[], b"data: ".len()));
-    };
-    let end = line.iter().take(NAME).position(|byte| matches!(byte, b'\n' | b'\r'))?;
-    let (name, behind) = line.split_at(end);
-    let ending = if behind.starts_with(b"\r\n") { 2 } else { usize::from(behind.starts_with(b"\n")) };
-    let data = behind.get(ending..).filter(|_| ending > 0)?;
-    data.starts_with(b"data: ").then_some((name, b"event: ".len() + end + ending + b"data: ".len()))
 }

@@ -2,6 +2,7 @@
 
 mod ending;
 mod fast;
+mod held;
 mod payload;
 mod scratch;
 mod waiting;
@@ -16,6 +17,8 @@ use crate::fold::Fold;
 use crate::policy::{Limits, Malformed, Policy};
 use crate::quirk::{Place, QuirkKind};
 use crate::sse::{Frames, Item, Payload};
+use crate::template::NONE;
+use held::Held;
 use scratch::Scratch;
 use waiting::Waiting;
 
@@ -85,7 +88,9 @@ pub struct Assembler {
     malformed: Malformed,
     fast: bool,
     /// The template recognised last.
-    template: usize,
+    template: u32,
+    /// What came of an event that a template recognises so far.
+    held: Held,
     /// Bytes that may still be looked at in vain, so that all work stays within twice the input (S7).
     allowance: usize,
     /// Frames dispatched.
@@ -119,7 +124,8 @@ impl Assembler {
             wire: options.wire,
             malformed: options.malformed,
             fast: options.fast,
-            template: 0,
+            template: NONE,
+            held: Held::new(),
             allowance: fast::ALLOWANCE,
             frame: 0,
             waiting: None,
@@ -142,14 +148,22 @@ impl Assembler {
     pub fn feed(&mut self, input: &[u8]) -> Result<(), Refused> {
         self.accepts()?;
         self.counters.bytes_in += input.len() as u64;
-        scratch::with(|scratch| self.read(input, scratch));
+        scratch::with(|scratch| {
+            let mut at = 0;
+            if self.held.is_pending() {
+                self.resume(input, &mut at, scratch);
+            }
+            if at < input.len() {
+                self.read(input, at, scratch);
+            }
+        });
         self.frames.keep(input);
         if self.frames.is_event_stream {
             self.body = None;
         } else {
             self.body.get_or_insert_default().accept(input);
         }
-        let held = self.frames.held() + self.body.as_ref().map_or(0, |body| body.held());
+        let held = self.frames.held() + self.held.len() + self.body.as_ref().map_or(0, |body| body.held());
         self.counters.bytes_buffered_peak = self.counters.bytes_buffered_peak.max(held as u64);
         Ok(())
     }
@@ -182,20 +196,35 @@ impl Assembler {
     }
 
     /// Reads frames until the input ends or an error is found.
-    fn read(&mut self, input: &[u8], scratch: &mut Scratch) {
-        let mut at = 0;
-        while self.error.is_none() {
+    fn read(&mut self, input: &[u8], mut at: usize, scratch: &mut Scratch) {
+        self.frames.begin(input, &mut at);
+        while self.error.is_none() && at < input.len() {
             if self.fast && self.frames.is_fresh() {
-                self.recognise_quick(input, &mut at, scratch);
-                if self.error.is_some() || self.recognise(input, &mut at, scratch) {
-                    continue;
+                self.recognise(input, &mut at, scratch);
+                if self.error.is_some() || at == input.len() {
+                    break;
                 }
             }
-            let limits = self.fold.limits;
-            let Some(item) = self.frames.next(input, &mut at, &limits) else { break };
-            self.item(item, input, scratch);
+            self.read_frame(input, &mut at, scratch);
         }
         self.note_invalid_line();
+    }
+
+    /// The same without templates.
+    fn read_frames(&mut self, input: &[u8], scratch: &mut Scratch) {
+        let mut at = 0;
+        while self.error.is_none() && at < input.len() {
+            self.read_frame(input, &mut at, scratch);
+        }
+        self.note_invalid_line();
+    }
+
+    /// Reads on until something is found or the input ends.
+    fn read_frame(&mut self, input: &[u8], at: &mut usize, scratch: &mut Scratch) {
+        let limits = self.fold.limits;
+        if let Some(item) = self.frames.next(input, at, &limits) {
+            self.item(item, input, scratch);
+        }
     }
 
     fn item(&mut self, item: Item, input: &[u8], scratch: &mut Scratch) {
@@ -239,6 +268,7 @@ impl Assembler {
     }
 
     /// S6, for lines that are not data.
+    #[inline]
     fn note_invalid_line(&mut self) {
         for _ in 0..std::mem::take(&mut self.frames.invalid) {
             let frame = Some(self.frame);

@@ -146,7 +146,6 @@ impl Assembler {
         scratch.ops.clear();
         scratch.ignored.clear();
         let (mut result, is_learnable) = self.read_chunk(payload, name, scratch);
-        self.fold.header = 0;
         let view = View::plain(payload);
         if result.is_ok() {
             result = self.fold.apply_all(&scratch.ops, &view);
@@ -209,7 +208,7 @@ impl Assembler {
     /// The line `error: {json}` of some servers (S4, E6). Of a line that the end of the input cut off (`is_tail`) nothing
     /// is reported: it is no line yet.
     pub(super) fn error_line(&mut self, scratch: &mut Scratch, is_tail: bool) {
-        let line = std::mem::take(&mut self.frames.error_line);
+        let line = std::mem::take(&mut self.frames.rare().error_line);
         let value = trim(&line);
         let is_object = value.first() == Some(&b'{');
         let depth = self.fold.limits.depth;

@@ -2,16 +2,22 @@
 //! read as the same operations: what stands outside its holes equals, byte for byte, and in each hole stands a value of
 //! the kind that reading it needs. It never decides anything by itself.
 
+mod compare;
 mod learn;
+mod marks;
 mod shelf;
 
+pub(crate) use compare::{Compared, Progress};
 pub(crate) use learn::Read;
-pub(crate) use shelf::{Found, Kind, Shelf};
+pub(crate) use marks::{Marks, Saved, Text};
+pub(crate) use shelf::{NONE, SUCCESSORS, Shelf};
 
-use crate::chunk::{Fit, Op, PartForm, TextKind, View};
-use crate::completion::{CallKind, Wire};
-use crate::json::scan::{self, flag};
-use crate::wire::openai_chat::is_zero;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::chunk::Op;
+use crate::completion::Wire;
+use crate::sse::Style;
+use compare::Step;
 
 /// What may stand in a hole, so that the payload is still read the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +30,8 @@ pub(crate) enum Hole {
     Number,
     /// A number that is not zero.
     NonZero,
+    /// An integer of at most nine digits, without a sign.
+    Index,
     /// Blanks before the last brace, with which some servers hide how long a text is.
     Blanks,
 }
@@ -36,158 +44,79 @@ pub(crate) struct Leaf {
     pub(crate) kind: Hole,
     /// It is a hole. The others are compared like everything else.
     pub(crate) open: bool,
+    /// It is the same in all chunks of a stream as a rule, though not in other streams.
+    pub(crate) steady: bool,
+    /// The flags of its text.
+    pub(crate) flags: u8,
 }
 
 /// Holes of a template at most.
 pub(crate) const HOLES: usize = 24;
 
-/// How a payload differs from the one that its template was learnt from.
-#[derive(Debug, Default)]
-pub(crate) struct Marks {
-    shifts: [i64; HOLES + 1],
-    holes: [Text; HOLES],
-    pub(crate) decoded: Vec<u8>,
-}
-
-/// The text in a hole: its flags, or where it stands decoded.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Text {
-    Raw(u8),
-    Decoded(u32, u32),
-}
-
-impl Default for Text {
-    fn default() -> Self {
-        Self::Raw(0)
-    }
-}
-
-impl Marks {
-    /// The payload, seen through the template's operations.
-    #[inline]
-    pub(crate) fn view<'a>(&'a self, bytes: &'a [u8]) -> View<'a> {
-        View { bytes, shifts: &self.shifts, holes: &self.holes, decoded: &self.decoded }
-    }
-}
-
-/// A payload that brings one fragment of one text, where everything else was said before.
-#[derive(Debug)]
-pub(crate) struct Quick {
-    /// What stands before the fragment, from the beginning of the event on.
-    pub(crate) opening: Box<[u8]>,
-    /// What stands behind it, up to the end of the event, or up to blanks before its last brace.
-    pub(crate) closing: Box<[u8]>,
-    /// What stands behind those blanks, if there are any.
-    pub(crate) ending: Option<Box<[u8]>>,
-    pub(crate) choice: i64,
-    pub(crate) action: Action,
-}
-
-/// Where the fragment goes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Action {
-    /// To a text of the choice; for reasoning the member that it came in.
-    Text(TextKind, &'static str),
-    /// To the arguments of the call under that index.
-    Arguments(i64, CallKind),
-    /// To the part of that form and place of the block under that index.
-    Part(i64, Fit, &'static PartForm, i64),
-    /// To the input of the block under that index.
-    Input(i64, Fit),
-}
-
 /// A payload that others are compared with.
 #[derive(Debug)]
 pub(crate) struct Template {
+    /// Unique in the process, so that a template that took another one's place is not taken for it.
+    pub(crate) number: u64,
     pub(crate) wire: Wire,
     /// The name of its event: what it says may depend on it.
-    name: Box<[u8]>,
+    pub(crate) name: Box<[u8]>,
+    style: Style,
     /// Levels of JSON in it.
     pub(crate) depth: usize,
-    bytes: Box<[u8]>,
-    leaves: Vec<Leaf>,
+    /// The event that it was learnt from, its steady values as in the one last recognised.
+    event: Box<[u8]>,
+    /// Where its payload begins and ends in it.
+    lead: usize,
+    tail: usize,
+    leaves: Box<[Leaf]>,
     /// The leaves that are open.
-    holes: Vec<Leaf>,
+    holes: Box<[Leaf]>,
+    /// What stands in them, with which the template begins to be compared where they are steady.
+    texts: Box<[Text]>,
+    steps: Box<[Step]>,
     /// What the payload says.
-    pub(crate) ops: Vec<Op>,
+    pub(crate) ops: Box<[Op]>,
     /// The same without what a stream says once and for all.
-    pub(crate) body: Vec<Op>,
-    /// Equal for templates that say the same once and for all; 0 where that may vary.
-    pub(crate) header: u64,
-    /// The length of what stands outside the holes.
-    fixed: usize,
-    /// What most templates are.
-    pub(crate) quick: Option<Quick>,
+    pub(crate) body: Box<[Op]>,
+    /// Another one, unique in the process, whenever what it says once and for all becomes something else.
+    pub(crate) epoch: u64,
+    /// It shows its wire, whatever stands in its holes (W1).
+    pub(crate) decides: bool,
     used: u64,
-    /// The template that was recognised after this one.
-    next: usize,
+    /// How often in a row another one followed than the first of these.
+    misses: u8,
+    /// The templates that were recognised after this one, the last one first.
+    next: [u32; SUCCESSORS],
 }
 
 impl Template {
-    /// What stands before the first hole.
-    fn opening(&self) -> &[u8] {
-        let end = self.holes.first().map_or(self.bytes.len(), |hole| hole.start as usize);
-        self.bytes.get(..end).unwrap_or_default()
+    /// The bytes that it takes, roughly.
+    fn weight(&self) -> usize {
+        let leaves = size_of_val(&*self.leaves) + size_of_val(&*self.holes) + size_of_val(&*self.texts);
+        size_of::<Self>() + self.event.len() + leaves + size_of_val(&*self.ops) + size_of_val(&*self.body)
     }
 
-    /// Where a payload first differs from the opening; its length where it does not.
-    fn differs(&self, bytes: &[u8]) -> usize {
-        let opening = self.opening();
-        opening.iter().zip(bytes).position(|(own, other)| own != other).unwrap_or(opening.len())
+    /// The payload.
+    fn bytes(&self) -> &[u8] {
+        self.event.get(self.lead..self.tail).unwrap_or_default()
     }
 
-    /// Compares a payload that `bytes` begins with; gives where it ends, or how far the comparison came.
+    /// Where the payload begins in an event.
     #[inline]
-    fn compare(&self, bytes: &[u8], marks: &mut Marks) -> Result<usize, usize> {
-        let (mut at, mut done) = (0, 0);
-        marks.decoded.clear();
-        let slots = marks.shifts.iter_mut().skip(1).zip(&mut marks.holes);
-        for (hole, (shift, mark)) in self.holes.iter().zip(slots) {
-            let fixed = self.bytes.get(done..hole.start as usize).unwrap_or_default();
-            let from = at + fixed.len();
-            if bytes.get(at..from) != Some(fixed) {
-                return Err(from);
-            }
-            let (end, text) = value(bytes, from, hole.kind, &mut marks.decoded)?;
-            done = hole.end as usize;
-            at = end;
-            *shift = end as i64 - done as i64;
-            *mark = text;
-        }
-        let fixed = self.bytes.get(done..).unwrap_or_default();
-        let end = at + fixed.len();
-        if bytes.get(at..end) == Some(fixed) { Ok(end) } else { Err(end) }
+    pub(crate) const fn lead(&self) -> usize {
+        self.lead
+    }
+
+    /// The template that was recognised after this one last.
+    #[inline]
+    pub(crate) const fn successor(&self) -> u32 {
+        self.next[0]
     }
 }
 
-/// Passes the value of a hole at `at`; gives where it ends and its text, or where it is not such a value.
-#[inline]
-fn value(bytes: &[u8], at: usize, kind: Hole, decoded: &mut Vec<u8>) -> Result<(usize, Text), usize> {
-    match kind {
-        Hole::Filled | Hole::String => {
-            let start = decoded.len();
-            let (end, flags) = scan::text(bytes, at, decoded)?;
-            let text = match flags {
-                Some(flags) if flags & flag::INVALID != 0 => return Err(end),
-                Some(flags) => Text::Raw(flags),
-                None => Text::Decoded(start as u32, decoded.len() as u32),
-            };
-            if end > at || kind == Hole::String { Ok((end, text)) } else { Err(end) }
-        }
-        Hole::Blanks => Ok((pass_blanks(bytes, at), Text::Raw(0))),
-        Hole::Number | Hole::NonZero => {
-            let end = scan::number(bytes, at)?;
-            let number = bytes.get(at..end).unwrap_or_default();
-            if kind == Hole::Number || !is_zero(number) { Ok((end, Text::Raw(0))) } else { Err(end) }
-        }
-    }
-}
-
-/// The first position from `at` on that is no blank. Line ends are none here: they may end the event.
-#[inline]
-pub(crate) fn pass_blanks(bytes: &[u8], mut at: usize) -> usize {
-    while matches!(bytes.get(at), Some(b' ' | b'\t')) {
-        at += 1;
-    }
-    at
+/// A number that is never given twice, not to another thread either.
+fn unique() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }

@@ -1,209 +1,184 @@
 //! The templates of a thread. Streams of one gateway share them.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use super::learn::Read;
-use super::{Marks, Template};
-use crate::completion::Wire;
+use super::{Leaf, Marks, Template};
 
-/// Templates kept at most.
-const KEPT: usize = 48;
-/// Templates compared with one payload at most.
-const TRIED: usize = 12;
-/// Templates made in a row that nothing came of, before fewer are made.
-const PATIENCE: u32 = 24;
-/// Bytes that a payload and a template must share at their beginning to be compared at all.
-const GLANCE: usize = 12;
+/// Templates kept at most, and the bytes that they may take together: those of a few hundred gateways.
+const KEPT: usize = 1024;
+const ROOM: usize = 768 << 10;
+/// Hashes of payloads that are remembered: a template is made of what comes a second time.
+const REMEMBERED: usize = 2048;
+/// So often in a row another template than the first one must follow to be the first.
+const PATIENCE: u8 = 2;
+/// Templates that are likely to follow one, at most.
+pub(crate) const SUCCESSORS: usize = 4;
+/// No template.
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// The templates.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Shelf {
     templates: Vec<Template>,
+    /// The hash of each.
+    hashes: Vec<u64>,
+    /// The bytes that they take.
+    weight: usize,
     pub(crate) marks: Marks,
     clock: u64,
-    /// What the templates say once and for all, each with its number.
-    headers: Vec<(Vec<u8>, u64)>,
-    /// Templates made since one was last of use.
-    idle: u32,
+    /// Hashes of payloads of which no template was made, each where its lowest bits say.
+    seen: Vec<u64>,
+    /// The templates that streams began with.
+    first: [u32; SUCCESSORS],
 }
 
-/// What is known of a payload before it is looked at.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Kind<'a> {
-    pub(crate) wire: Wire,
-    /// The name of its event.
-    pub(crate) name: &'a [u8],
-    /// Levels of JSON that it may have.
-    pub(crate) depth: usize,
-}
-
-impl Template {
-    /// Whether payloads of that kind can be like this one.
-    fn is_of(&self, kind: Kind<'_>) -> bool {
-        self.wire == kind.wire && self.depth <= kind.depth && *self.name == *kind.name
+impl Default for Shelf {
+    fn default() -> Self {
+        Self {
+            templates: Vec::new(),
+            hashes: Vec::new(),
+            weight: 0,
+            marks: Marks::default(),
+            clock: 0,
+            seen: Vec::new(),
+            first: [NONE; SUCCESSORS],
+        }
     }
-}
-
-/// A payload that was recognised: the template and where the payload ends.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Found {
-    pub(crate) template: usize,
-    pub(crate) end: usize,
 }
 
 impl Shelf {
-    pub(crate) fn get(&self, template: usize) -> Option<&Template> {
-        self.templates.get(template)
+    /// A template, with room for how a payload differs from it.
+    #[inline]
+    pub(crate) fn get(&mut self, template: u32) -> Option<(&Template, &mut Marks)> {
+        Some((self.templates.get(template as usize)?, &mut self.marks))
     }
 
-    /// The template that is likely to follow `last`, with room for what it decodes.
+    /// The template that followed `last` the `nth` time before this one.
     #[inline]
-    pub(crate) fn likely(&mut self, last: usize) -> Option<(&Template, &mut Vec<u8>, usize)> {
-        let next = self.templates.get(last)?.next;
-        Some((self.templates.get(next)?, &mut self.marks.decoded, next))
+    pub(crate) fn likely(&self, last: u32, nth: usize) -> u32 {
+        let next = self.templates.get(last as usize).map_or(&self.first, |template| &template.next);
+        next.get(nth).copied().unwrap_or(NONE)
+    }
+
+    /// What is steady in a payload that a template recognised is expected to come again.
+    #[cold]
+    pub(crate) fn expect(&mut self, template: u32, payload: &[u8]) {
+        if let Some(template) = self.templates.get_mut(template as usize) {
+            template.expect(payload, &self.marks);
+        }
+        self.pass_on(template);
+    }
+
+    /// What is steady in a template is expected of those that are likely to follow it, too.
+    #[cold]
+    pub(crate) fn pass_on(&mut self, template: u32) {
+        let Some(next) = self.templates.get(template as usize).map(|former| former.next) else { return };
+        for place in next {
+            if let Ok([former, follower]) = self.templates.get_disjoint_mut([template as usize, place as usize]) {
+                follower.follow(former);
+            }
+        }
+    }
+
+    /// A template was recognised after `last`, where it had not been expected first.
+    #[cold]
+    pub(crate) fn note(&mut self, last: u32, template: u32) {
+        self.touch(template);
+        let mut always = u8::MAX - 1;
+        let (next, misses) = match self.templates.get_mut(last as usize) {
+            Some(template) => (&mut template.next, &mut template.misses),
+            None => (&mut self.first, &mut always),
+        };
+        let place = next.iter().position(|&known| known == template).unwrap_or(next.len() - 1);
+        // What ends a run of others is not expected in the midst of it: it comes first only when it came twice in a row.
+        *misses += 1;
+        let first = usize::from(*misses < PATIENCE && next[0] != NONE).min(place);
+        if let Some(between) = next.get_mut(first..=place) {
+            between.rotate_right(1);
+            between[0] = template;
+        }
+        if first == 0 {
+            *misses = 0;
+        }
+    }
+
+    /// The template that was expected first after `last` came.
+    #[inline]
+    pub(crate) fn hit(&mut self, last: u32) {
+        if let Some(template) = self.templates.get_mut(last as usize) {
+            template.misses = 0;
+        }
     }
 
     /// A template was of use.
-    pub(crate) fn touch(&mut self, template: usize) {
-        self.idle = 0;
+    pub(crate) fn touch(&mut self, template: u32) {
         self.clock += 1;
-        if let Some(template) = self.templates.get_mut(template) {
+        if let Some(template) = self.templates.get_mut(template as usize) {
             template.used = self.clock;
         }
     }
 
-    /// The template of the payload that `bytes` begins with, in an event of that kind. `last` is the one recognised before in the same stream.
-    /// At most `allowance` bytes are looked at in vain; what was is taken from it.
-    #[inline]
-    pub(crate) fn find(
-        &mut self,
-        bytes: &[u8],
-        kind: Kind<'_>,
-        last: &mut usize,
-        allowance: &mut usize,
-    ) -> Option<Found> {
-        let likely = self.templates.get(*last)?.next;
-        for template in [likely, *last] {
-            if let Some(found) = self.compare(template, bytes, kind, allowance) {
-                return Some(self.note(found, last));
-            }
-            if likely == *last {
-                break;
-            }
-        }
-        self.search(bytes, kind, last, allowance)
-    }
-
-    #[cold]
-    fn search(&mut self, bytes: &[u8], kind: Kind<'_>, last: &mut usize, allowance: &mut usize) -> Option<Found> {
-        let likely = self.templates.get(*last)?.next;
-        let differs = self.templates.get(likely)?.differs(bytes);
-        *allowance = allowance.saturating_sub(differs);
-        let mut tried = 0;
-        for template in 0..self.templates.len() {
-            if template == likely || template == *last || !self.may_be(template, bytes, kind, differs) {
-                continue;
-            }
-            if let Some(found) = self.compare(template, bytes, kind, allowance) {
-                return Some(self.note(found, last));
-            }
-            tried += 1;
-            if tried == TRIED {
-                break;
-            }
-        }
-        None
-    }
-
-    /// Whether a template is worth comparing: it begins like the payload, and so it does where another one differed.
-    fn may_be(&self, template: usize, bytes: &[u8], kind: Kind<'_>, differs: usize) -> bool {
-        self.templates.get(template).filter(|template| template.is_of(kind)).is_some_and(|template| {
-            let opening = template.opening();
-            let glance = opening.len().min(GLANCE);
-            opening.get(..glance) == bytes.get(..glance)
-                && opening.get(differs).is_none_or(|byte| bytes.get(differs) == Some(byte))
-        })
-    }
-
-    #[inline]
-    fn compare(&mut self, index: usize, bytes: &[u8], kind: Kind<'_>, allowance: &mut usize) -> Option<Found> {
-        let template = self.templates.get(index)?;
-        if !template.is_of(kind) || bytes.len() < template.fixed || *allowance < template.fixed {
+    /// Learns from a payload that was read: one that resembles a template opens holes in it, another becomes one when its
+    /// like comes a second time. Gives the template, if there is one now.
+    pub(crate) fn learn(&mut self, read: &Read<'_>, last: u32) -> Option<u32> {
+        if !read.is_worth_it() {
             return None;
         }
-        // What a hole holds may be long: no more is looked at than the allowance lets.
-        let within = bytes.get(..bytes.len().min(*allowance)).unwrap_or_default();
-        match template.compare(within, &mut self.marks) {
-            Ok(end) => Some(Found { template: index, end }),
-            Err(looked_at) => {
-                *allowance = allowance.saturating_sub(looked_at);
-                None
-            }
+        let hash = read.hash();
+        let alike = self.hashes.contains(&hash);
+        if !alike && !self.has_seen(hash) {
+            return None;
         }
+        let mut leaves = read.leaves()?;
+        let place = self.resembled(hash, read, &mut leaves);
+        if let Some(place) = place.filter(|&place| self.is_open_to(place, &leaves)) {
+            self.note(last, place as u32);
+            return Some(place as u32);
+        }
+        let mut template = Template::new(read, leaves)?;
+        self.weight += template.weight();
+        let place = place.unwrap_or(self.templates.len());
+        if let (Some(slot), Some(own)) = (self.templates.get_mut(place), self.hashes.get_mut(place)) {
+            self.weight -= slot.weight();
+            template.next = slot.next;
+            (*slot, *own) = (template, hash);
+        } else {
+            self.templates.push(template);
+            self.hashes.push(hash);
+        }
+        self.note(last, place as u32);
+        self.make_room();
+        Some(place as u32)
     }
 
-    #[inline]
-    fn note(&mut self, found: Found, last: &mut usize) -> Found {
-        if let Some(before) = self.templates.get_mut(*last) {
-            before.next = found.template;
-        }
-        self.touch(found.template);
-        *last = found.template;
-        found
+    /// Whether all that is open in `leaves` is open in the template at that place.
+    fn is_open_to(&self, place: usize, leaves: &[Leaf]) -> bool {
+        self.templates.get(place).is_some_and(|template| template.is_open_to(leaves))
     }
 
-    /// Learns from a payload that was read: one that resembles a template opens holes in it, another becomes one.
-    /// Gives the number of what the payload says once and for all.
-    pub(crate) fn learn(&mut self, read: &Read<'_>, last: &mut usize) -> u64 {
-        self.idle = self.idle.saturating_add(1);
-        if self.idle > PATIENCE && !self.idle.is_multiple_of(PATIENCE) {
-            return 0;
-        }
-        let Some(mut leaves) = read.leaves() else { return 0 };
-        let place = self.templates.iter().position(|template| template.resembles(read, &mut leaves));
-        let headers = &mut self.headers;
-        let Some(mut template) = Template::new(read, leaves, |said| number(headers, said)) else { return 0 };
-        self.clock += 1;
-        template.used = self.clock;
-        let header = template.header;
-        let place = place.unwrap_or_else(|| self.room());
-        match self.templates.get_mut(place) {
-            Some(slot) => {
-                template.next = if slot.next == place { place } else { slot.next };
-                *slot = template;
-            }
-            None => {
-                template.next = place;
-                self.templates.push(template);
-            }
-        }
-        if let Some(before) = self.templates.get_mut(*last) {
-            before.next = place;
-        }
-        *last = place;
-        header
+    /// The template that a payload with that hash resembles; what differs is opened in its leaves.
+    fn resembled(&self, hash: u64, read: &Read<'_>, leaves: &mut [Leaf]) -> Option<usize> {
+        let alike =
+            self.hashes.iter().zip(&self.templates).map(|(known, template)| (*known == hash).then_some(template));
+        alike.enumerate().find_map(|(place, template)| template?.resembles(read, leaves).then_some(place))
     }
 
-    /// Where a new template goes: the place of the one not used for longest, where there is no free one.
-    fn room(&self) -> usize {
-        if self.templates.len() < KEPT {
-            return self.templates.len();
+    /// Whether a payload with that hash came before.
+    fn has_seen(&mut self, hash: u64) -> bool {
+        if self.seen.is_empty() {
+            self.seen = vec![0; REMEMBERED];
         }
-        let oldest = self.templates.iter().enumerate().min_by_key(|(_, template)| template.used);
-        oldest.map_or(0, |(place, _)| place)
+        let place = (hash >> 32) as usize % REMEMBERED;
+        self.seen.get_mut(place).is_some_and(|seen| std::mem::replace(seen, hash) == hash)
     }
-}
 
-/// The number of what is said once and for all. Numbers are never used twice, not by other threads either.
-fn number(headers: &mut Vec<(Vec<u8>, u64)>, said: Vec<u8>) -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    if let Some((_, number)) = headers.iter().find(|(known, _)| *known == said) {
-        return *number;
+    /// Drops the templates not used for longest while there are too many. Where one is named as another's successor, that
+    /// was but a guess.
+    fn make_room(&mut self) {
+        while self.templates.len() > KEPT || self.weight > ROOM {
+            let oldest = self.templates.iter().enumerate().min_by_key(|(_, template)| template.used);
+            let Some((place, _)) = oldest else { return };
+            self.weight -= self.templates.swap_remove(place).weight();
+            self.hashes.swap_remove(place);
+        }
     }
-    if headers.len() >= KEPT {
-        headers.remove(0);
-    }
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    headers.push((said, number));
-    number
 }

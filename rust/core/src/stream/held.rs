@@ -1,0 +1,152 @@
+//! Frames that several feeds bring: as long as a template recognises what came of one, it is compared where it was left,
+//! and framing and parsing do not see it. Where the comparison fails they get what was held.
+
+use super::Assembler;
+use super::scratch::Scratch;
+use crate::template::{Compared, Progress, SUCCESSORS, Saved};
+
+/// Bytes of an input that are added to what is held at once.
+const STEP: usize = 1024;
+/// The room that is kept for what is held.
+const ROOM: usize = 512;
+
+/// How far an event was recognised.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pending {
+    /// The template that recognises it so far, and that one's number.
+    pub(super) place: u32,
+    pub(super) number: u64,
+    pub(super) progress: Progress,
+    pub(super) saved: Saved,
+}
+
+/// The beginning of an event.
+#[derive(Debug)]
+pub(super) struct Held {
+    bytes: Vec<u8>,
+    pending: Option<Box<Pending>>,
+}
+
+impl Held {
+    pub(super) const fn new() -> Self {
+        Self { bytes: Vec::new(), pending: None }
+    }
+
+    /// Bytes that are held.
+    pub(super) const fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub(super) const fn is_pending(&self) -> bool {
+        self.pending.is_some()
+    }
+
+    fn clear(&mut self) {
+        self.pending = None;
+        self.bytes.clear();
+        if self.bytes.capacity() > ROOM {
+            self.bytes = Vec::new();
+        }
+    }
+}
+
+impl Assembler {
+    /// Keeps what came of an event that a template recognises so far.
+    pub(super) fn hold(&mut self, rest: &[u8], mut pending: Pending, scratch: &mut Scratch) {
+        self.held.bytes.extend_from_slice(rest);
+        let is_kept = self.pause(0, rest.len(), &mut pending, scratch);
+        self.held.pending = Some(Box::new(pending));
+        if !is_kept {
+            self.let_go(scratch);
+        }
+    }
+
+    /// Notes how far comparing came in the `length` bytes there are, from the hole `first` on; says whether it could be.
+    fn pause(&mut self, first: usize, length: usize, pending: &mut Pending, scratch: &mut Scratch) -> bool {
+        // The value of a hole that has not ended is looked at again.
+        self.looked_in_vain(length.saturating_sub(pending.progress.at));
+        let hole = pending.progress.hole;
+        first == hole || scratch.shelf.marks.save(first, hole, &mut pending.saved)
+    }
+
+    /// Goes on with the event that is held. What of `input` belongs to it is passed, if it is recognised or goes on.
+    pub(super) fn resume(&mut self, input: &[u8], at: &mut usize, scratch: &mut Scratch) {
+        let Some(mut pending) = self.held.pending.take() else { return };
+        let mut bytes = std::mem::take(&mut self.held.bytes);
+        let before = bytes.len();
+        let mut taken = 0;
+        while taken < input.len() {
+            let step = input.get(taken..input.len().min(taken + STEP)).unwrap_or_default();
+            bytes.extend_from_slice(step);
+            taken += step.len();
+            match self.go_on(&bytes, &mut pending, scratch) {
+                Compared::Whole => {
+                    *at = pending.progress.at - before;
+                    self.take(&bytes, pending.place, &pending.progress, scratch);
+                    self.held.bytes = bytes;
+                    self.held.clear();
+                    return;
+                }
+                Compared::SoFar => {}
+                Compared::Differs => {
+                    bytes.truncate(before);
+                    self.held.bytes = bytes;
+                    return self.let_go(scratch);
+                }
+            }
+        }
+        self.held.bytes = bytes;
+        self.held.pending = Some(pending);
+        *at = input.len();
+    }
+
+    /// Compares on what is there of the event.
+    #[inline]
+    fn go_on(&mut self, bytes: &[u8], pending: &mut Pending, scratch: &mut Scratch) -> Compared {
+        let former = pending.progress;
+        let is_there = scratch.shelf.get(pending.place).is_some_and(|(template, _)| template.number == pending.number);
+        if is_there {
+            match self.compare(bytes, pending.place, &mut pending.progress, scratch) {
+                Compared::Whole => {
+                    scratch.shelf.marks.restore(&pending.saved, former.hole);
+                    return Compared::Whole;
+                }
+                Compared::SoFar if self.pause(former.hole, bytes.len(), pending, scratch) => return Compared::SoFar,
+                _ => self.looked_in_vain(pending.progress.at - former.at),
+            }
+        }
+        self.begin_again(bytes, pending, scratch)
+    }
+
+    /// Compared from its beginning, with another template or hole by hole, the event may be recognised.
+    #[cold]
+    fn begin_again(&mut self, bytes: &[u8], pending: &mut Pending, scratch: &mut Scratch) -> Compared {
+        for nth in 0..SUCCESSORS {
+            let place = scratch.shelf.likely(self.template, nth);
+            let Some((template, _)) = scratch.shelf.get(place) else { break };
+            *pending =
+                Pending { place, number: template.number, progress: Progress::default(), saved: Saved::default() };
+            match self.compare(bytes, place, &mut pending.progress, scratch) {
+                Compared::Whole => {
+                    if nth > 0 {
+                        scratch.shelf.note(self.template, place);
+                    }
+                    return Compared::Whole;
+                }
+                Compared::SoFar if self.pause(0, bytes.len(), pending, scratch) => return Compared::SoFar,
+                _ => self.looked_in_vain(pending.progress.at),
+            }
+        }
+        Compared::Differs
+    }
+
+    /// Framing gets what is held: it is no event that a template recognises.
+    pub(super) fn let_go(&mut self, scratch: &mut Scratch) {
+        self.held.pending = None;
+        let bytes = std::mem::take(&mut self.held.bytes);
+        self.read_frames(&bytes, scratch);
+        self.frames.keep(&bytes);
+        self.held.bytes = bytes;
+        self.held.clear();
+    }
+}
