@@ -31,6 +31,8 @@ LATE = 0.1
 """Lateness in seconds that the p99 of a client that keeps up stays below."""
 LEAST_RATE = 47.5
 """Chunks a second and stream, of 50, without which the gateway itself did not keep up."""
+LEAST_STREAMS = 4
+"""With fewer nothing is looked for."""
 STAMP = 20
 """Digits of the time in a chunk."""
 
@@ -113,21 +115,28 @@ def step(name: str, streams: int) -> dict[str, Any]:
 
 
 def capacity(name: str, first: int) -> dict[str, Any]:
-    """Streams are added by a quarter from `first` until the client does not keep up; two tries a step."""
-    best: dict[str, Any] = {"streams": 0, "p99": float("inf"), "p50": float("inf"), "microseconds": 0.0}
+    """Streams are added by a quarter until the client does not keep up; two tries a step.
+
+    It begins with `first`, or with the half, quarter, ... of it that the client keeps up with.
+    """
+    best: dict[str, Any] | None = None
     streams = first
     steps: list[dict[str, Any]] = []
-    while streams <= 16 * first:
+    while LEAST_STREAMS <= streams <= 16 * first:
         figures = step(name, streams)
         if not keeps_up(figures):
             steps.append(figures)
             figures = step(name, streams)
         steps.append(figures)
         print(f"{name}: {shown(figures)}", file=sys.stderr, flush=True)
-        if not keeps_up(figures):
+        if keeps_up(figures):
+            best, streams = figures, streams * 5 // 4
+        elif best is None:
+            streams //= 2
+        else:
             break
-        best = figures
-        streams = streams * 5 // 4
+        if any(streams * 9 // 10 <= tried["streams"] <= streams for tried in steps if not keeps_up(tried)):
+            break
     return {"name": name, "best": best, "steps": steps}
 
 

@@ -17,6 +17,7 @@ OnText = Callable[[str], object]
 Play = Callable[[str, OnText], Awaitable[str]]
 """Takes the address of a play; gives the arguments of its call, "" where there is none."""
 
+CLIENT_ALONE = "aiohttp alone, nothing parsed"
 QUESTION = [{"role": "user", "content": "any"}]
 
 
@@ -70,6 +71,22 @@ async def aiohttp_orjson() -> AsyncIterator[Play]:
         async def play(url: str, on_text: OnText) -> str:
             async with session.post(url, json={}) as response:
                 return await by_hand(aiter(response.content), on_text)
+
+        yield play
+
+
+@asynccontextmanager
+async def aiohttp_alone() -> AsyncIterator[Play]:
+    """No fold and no JSON, the text is cut out by its place: what the client itself costs. Live only."""
+    before = b'"content":"'
+    async with aiohttp_session() as session:
+
+        async def play(url: str, on_text: OnText) -> str:
+            async with session.post(url, json={}) as response:
+                while data := await response.content.readany():
+                    for piece in data.split(before)[1:]:
+                        on_text(piece[: piece.index(b'"')].decode())
+            return ""
 
         yield play
 
@@ -188,6 +205,7 @@ async def with_litellm() -> AsyncIterator[Play]:
 CLIENTS: dict[str, Callable[[], AbstractAsyncContextManager[Play]]] = {
     "deltafold over aiohttp": with_aiohttp,
     "aiohttp, orjson loop": aiohttp_orjson,
+    CLIENT_ALONE: aiohttp_alone,
     "deltafold over httpx": with_httpx,
     "httpx, orjson loop": httpx_orjson,
     "deltafold over primp": with_primp,

@@ -68,13 +68,14 @@ class Live:
 class Connection:
     """A connection, and what is still to be written to it."""
 
-    __slots__ = ("asked", "ends", "socket", "waiting", "writes")
+    __slots__ = ("asked", "ends", "socket", "waiting", "write", "writes")
 
     def __init__(self, connected: socket.socket) -> None:
         self.socket = connected
         self.asked = bytearray()
         self.writes: Iterator[bytes] | None = None
         self.waiting = b""
+        self.write = connected.send
         self.ends = 0.0
 
     def send(self, data: bytes) -> bool:
@@ -106,6 +107,7 @@ class Server:
         self.slots: list[dict[int, Connection]] = [{} for _ in range(SLOTS)]
         self.slot = 0
         self.next_slot = time.monotonic()
+        self.next_end = 0.0
         self.late_periods = 0
         self.joined = 0
 
@@ -196,14 +198,31 @@ class Server:
             self.late_periods += 1
         frame = self.live.frame(time.monotonic_ns())
         streams = self.slots[self.slot]
+        behind: list[Connection] = []
+        for connection in streams.values():
+            try:
+                if connection.waiting:
+                    behind.append(connection)
+                elif (sent := connection.write(frame)) != len(frame):
+                    connection.waiting = frame[sent:]
+            except OSError:
+                behind.append(connection)
+        for connection in behind:
+            self.guarded(connection, lambda slow: slow.send(frame))
+        self.end_streams(streams, now)
+        self.slot = (self.slot + 1) % SLOTS
+        self.next_slot += SLOT_SECONDS
+
+    def end_streams(self, streams: dict[int, Connection], now: float) -> None:
+        """End the streams of a slot that have had their time; looked at once a second."""
+        if now < self.next_end:
+            return
+        if self.slot == 0:
+            self.next_end = now + 1.0
         for number, connection in list(streams.items()):
             if now >= connection.ends:
                 self.guarded(connection, lambda ended: ended.send(self.live.last))
                 streams.pop(number, None)
-            else:
-                self.guarded(connection, lambda live: live.send(frame))
-        self.slot = (self.slot + 1) % SLOTS
-        self.next_slot += SLOT_SECONDS
 
     def guarded(self, connection: Connection, write: Callable[[Connection], bool]) -> bool:
         """Write; a reader that has gone is dropped."""

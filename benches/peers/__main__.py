@@ -19,7 +19,9 @@ from scripts.shell import ROOT, environment, section
 
 VENV = ROOT / "target" / "peers"
 REQUIREMENTS = Path(__file__).with_name("requirements.txt")
-OURS = frozenset({"deltafold", "deltafold, Messages", "deltafold over httpx"})
+OURS = frozenset(
+    {"deltafold", "deltafold, Messages", "deltafold over httpx", "deltafold, arguments shown at every chunk"}
+)
 
 
 def main() -> int:

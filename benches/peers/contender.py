@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from benches.shapes import FRAGMENT, Gateway, arguments_in_fragments, cut, long_call
+from benches.shapes import FRAGMENT, FRAME_FEEDS, Gateway, arguments_in_fragments, cut, long_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 CHAT = "openai-chat"
 ANTHROPIC = "anthropic-messages"
 LOOPBACK = "openai-chat over loopback HTTP"
+
+SHOWN = "openai-chat, a chunk a read, arguments shown"
 
 READ = 16 * 1024
 FRAGMENTS = 2000
@@ -43,11 +45,12 @@ class Stream:
 
 @cache
 def stream(wire: str) -> Stream:
-    """The long call on that wire, in feeds of READ bytes."""
+    """The long call on that wire, in feeds of READ bytes, or a frame a feed where it is shown."""
     if wire == ANTHROPIC:
         return anthropic_long_call()
     shape = long_call(fragments=FRAGMENTS)
-    return Stream(shape.feeds(READ)[0], shape.frames, shape.arguments[0][0])
+    size = FRAME_FEEDS if wire == SHOWN else READ
+    return Stream(shape.feeds(size)[0], shape.frames, shape.arguments[0][0])
 
 
 def anthropic_long_call() -> Stream:

@@ -31,6 +31,7 @@ MODULES = (
     "agents_sdk",
     "linguafranca_collector",
     "httpx_sse_frames",
+    "shown_arguments",
     "over_loopback",
     "adapters",
 )

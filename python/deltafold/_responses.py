@@ -76,6 +76,23 @@ def _urllib3_read(response: Any) -> Read:  # noqa: ANN401
     return lambda: response.read1(READ_SIZE, decode_content=True)
 
 
+def _urllib_read(response: Any) -> Read:  # noqa: ANN401
+    return lambda: response.read1(READ_SIZE)
+
+
+def _primp_read(response: Any) -> Read:  # noqa: ANN401
+    return _step(iter(response.iter_bytes()))
+
+
+def _primp_async_read(response: Any) -> Read:  # noqa: ANN401
+    return _async_step(aiter(response.aiter_bytes()))
+
+
+def _aiohttp_read(response: Any) -> Read:  # noqa: ANN401
+    read: Read = response.content.readany
+    return read
+
+
 def _step(chunks: Iterator[bytes]) -> Read:
     return lambda: next(chunks, b"")
 
@@ -91,14 +108,10 @@ def _always(_response: object) -> bool:
 CLIENTS: dict[tuple[str, str], Client] = {
     ("requests", "Response"): Client(_requests_read),
     ("urllib3", "HTTPResponse"): Client(_urllib3_read, status="status"),
-    ("http", "HTTPResponse"): Client(lambda response: lambda: response.read1(READ_SIZE), status="status"),
-    ("builtins", "Response"): Client(lambda response: _step(iter(response.iter_bytes()))),
-    ("builtins", "AsyncResponse"): Client(
-        lambda response: _async_step(aiter(response.aiter_bytes())), close="aclose", asynchronous=_always
-    ),
-    ("aiohttp", "ClientResponse"): Client(
-        lambda response: response.content.readany, status="status", asynchronous=_always
-    ),
+    ("http", "HTTPResponse"): Client(_urllib_read, status="status"),
+    ("builtins", "Response"): Client(_primp_read),
+    ("builtins", "AsyncResponse"): Client(_primp_async_read, close="aclose", asynchronous=_always),
+    ("aiohttp", "ClientResponse"): Client(_aiohttp_read, status="status", asynchronous=_always),
 }
 """The clients, by the top module and the name of their responses' class; primp's name no module."""
 

@@ -6,6 +6,7 @@ import contextlib
 import http.server
 import itertools
 import json
+import sys
 import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -60,6 +61,11 @@ class Gateway(http.server.ThreadingHTTPServer):
         writes = in_frames(body) if size == FRAMES else list(cut(body, size))
         self.plays[name] = Play(url, writes, status, content_type, chunked, coding)
         return self.plays[name]
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client may go before the end; anything else is shown."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

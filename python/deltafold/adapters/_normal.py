@@ -12,11 +12,11 @@ from openai.types.chat.chat_completion_chunk import (
     Choice,
     ChoiceDelta,
     ChoiceDeltaToolCall,
-    ChoiceDeltaToolCallFunction,
 )
 
 from deltafold import Assembler, IncompleteStream, ToolCallDelta, ToolCallEnd, ToolCallStart
 from deltafold.adapters._payloads import payload_of
+from deltafold.adapters._quick import build, quickened
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, AsyncIterator
@@ -37,12 +37,14 @@ async def normalised(
     be executed.
     """
     assembler = Assembler(wire="openai-chat", **fold)
+    payload = quickened(chunks) or payload_of
     last: ChatCompletionChunk | None = None
     async for chunk in chunks:
-        entries = _entries(assembler.feed_payload(payload_of(chunk)))
+        entries = _entries(assembler.feed_payload(payload(chunk)))
         for choice in chunk.choices or ():
-            if choice.delta is not None and (choice.delta.tool_calls or entries):
-                choice.delta.tool_calls = entries.pop(choice.index or 0, None)
+            delta: Any = choice.delta  # a gateway may send null
+            if delta is not None and (delta.tool_calls or entries):
+                delta.tool_calls = entries.pop(choice.index or 0, None)
         last = chunk
         yield chunk
         if assembler.error is not None:
@@ -65,20 +67,14 @@ def _entries(events: list[Event]) -> Entries:
     """Give the tool entries of events, by choice. A call's unknown members come with its end (X2)."""
     entries: Entries = {}
     for event in events:
-        if isinstance(event, ToolCallStart):
-            function = ChoiceDeltaToolCallFunction(name=event.name, arguments="")
-            entry = ChoiceDeltaToolCall(index=event.call, id=event.id, type="function", function=function)
-        elif isinstance(event, ToolCallDelta):
-            entry = ChoiceDeltaToolCall(
-                index=event.call, function=ChoiceDeltaToolCallFunction(arguments=event.arguments)
-            )
+        if isinstance(event, ToolCallDelta):
+            entry: dict[str, Any] = {"index": event.call, "function": {"arguments": event.arguments}}
+        elif isinstance(event, ToolCallStart):
+            function = {"name": event.name, "arguments": ""}
+            entry = {"index": event.call, "id": event.id, "type": "function", "function": function}
         elif isinstance(event, ToolCallEnd) and event.tool_call.extra:
-            entry = ChoiceDeltaToolCall(
-                index=event.call,
-                function=ChoiceDeltaToolCallFunction(arguments=""),
-                **event.tool_call.extra,
-            )
+            entry = {"index": event.call, "function": {"arguments": ""}, **event.tool_call.extra}
         else:
             continue
-        entries.setdefault(event.choice, []).append(entry)
+        entries.setdefault(event.choice, []).append(build(ChoiceDeltaToolCall, entry))
     return entries

@@ -1,7 +1,7 @@
 """Chunk objects that an SDK has already parsed, as payloads for the fold.
 
-An object goes through orjson, which walks its members in native code: that costs less than walking it from
-Python or than the SDK's own `model_dump_json` (docs/adapters/chunks.md has the figures).
+An object goes through pydantic's own serializer, which walks its members in native code: that costs less than
+to name the members in Python or the SDK's `model_dump_json` (docs/adapters/chunks.md has the figures).
 """
 
 from __future__ import annotations
@@ -17,26 +17,31 @@ if TYPE_CHECKING:
     from deltafold import Completion, DeltafoldError, Event
 
 
+def payload_of(chunk: Any) -> bytes:
+    """Give a chunk, a model object or a dict, as one JSON payload of the members that were sent."""
+    serializer: Any = getattr(chunk, "__pydantic_serializer__", None)
+    try:
+        if serializer is None:
+            return orjson.dumps(chunk, default=_members)
+        payload: bytes = serializer.to_json(chunk, exclude_unset=True, by_alias=True, warnings=False)
+    except (
+        TypeError,
+        ValueError,
+    ):  # half of a pair, a large integer, or what is no part of a chunk
+        return json.dumps(chunk, default=_members, allow_nan=False).encode()
+    return payload
+
+
 def _members(value: Any) -> Any:
-    """Give the members of an object that were sent, for orjson; what was not sent must not look like null."""
+    """Give the members of an object that were sent: what was not sent must not look like null."""
     sent: set[str] | None = getattr(value, "__pydantic_fields_set__", None)
     members: dict[str, Any] | None = getattr(value, "__dict__", None)
     if members is None:
         raise TypeError(f"{type(value).__qualname__} is no part of a chunk")
     if sent is None:
         return members
-    further: dict[str, Any] | None = value.__pydantic_extra__
-    if len(members) != len(sent):
-        members = {name: member for name, member in members.items() if name in sent}
-    return {**members, **further} if further else members
-
-
-def payload_of(chunk: Any) -> bytes:
-    """Give a chunk, a model object or a dict, as one JSON payload."""
-    try:
-        return orjson.dumps(chunk, default=_members)
-    except TypeError:  # an integer beyond 64 bits, or what is no part of a chunk: that is said here
-        return json.dumps(chunk, default=_members, ensure_ascii=False, allow_nan=False).encode()
+    further: dict[str, Any] = value.__pydantic_extra__ or {}
+    return {**{name: member for name, member in members.items() if name in sent}, **further}
 
 
 class PayloadAssembler:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from anthropic import AsyncAnthropic
 from anthropic.resources.beta import AsyncBeta
@@ -14,6 +14,7 @@ from anthropic.types import Message
 from anthropic.types.beta import BetaMessage
 
 import deltafold
+from deltafold._json import is_object
 from deltafold.adapters._opening import (
     AsyncDrainedStream,
     DrainedStream,
@@ -37,7 +38,7 @@ def message_object(
     completion: Completion, envelope: dict[str, Any] | None = None, *, beta: bool = False
 ) -> Message:
     """Give a folded response as the SDK's Message; `envelope` holds further members of it, as sent."""
-    members = {
+    members: dict[str, Any] = {
         "id": completion.id or "",
         "type": "message",
         "role": "assistant",
@@ -49,8 +50,9 @@ def message_object(
         "stop_reason": completion.finish_reason,
         "usage": completion.usage or {},
     }
-    kind: type[Message] = BetaMessage if beta else Message
-    return kind.construct(**members)
+    if beta:
+        return cast("Message", BetaMessage.construct(**members))  # the beta's twin of it
+    return Message.construct(**members)
 
 
 class _LastMessage:
@@ -61,7 +63,7 @@ class _LastMessage:
 
     def keep(self, event: dict[str, Any]) -> None:
         said = event.get("message") if event.get("type") == "message_start" else event.get("delta")
-        if isinstance(said, dict):
+        if is_object(said):
             self.value |= {
                 name: value for name, value in said.items() if name not in _OURS and value is not None
             }

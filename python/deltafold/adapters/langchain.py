@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _REASONS = ("finish_reason", "stop_reason", "done_reason", "status")
 """Where integrations put the finish reason, in `response_metadata`."""
 
+_NO_CALLS: dict[str, Any] = {"tool_call_chunks": [], "tool_calls": [], "invalid_tool_calls": []}
+
 
 def _payload_of(chunk: AIMessageChunk) -> bytes:
     """Give what the fold needs of a chunk, in the members of an OpenAI chunk."""
@@ -66,10 +68,20 @@ class _Collecting(PayloadAssembler):
         self.chunks: list[AIMessageChunk] = []
 
     def feed(self, chunk: Any, /) -> list[deltafold.Event]:
-        further = {name: value for name, value in chunk.additional_kwargs.items() if name != "tool_calls"}
-        bare: dict[str, Any] = {"tool_call_chunks": [], "tool_calls": [], "invalid_tool_calls": []}
-        self.chunks.append(chunk.model_copy(update={**bare, "additional_kwargs": further}))
+        if not self.chunks or not self._says_nothing_else(chunk):
+            further = {name: value for name, value in chunk.additional_kwargs.items() if name != "tool_calls"}
+            self.chunks.append(chunk.model_copy(update={**_NO_CALLS, "additional_kwargs": further}))
         return super().feed(chunk)
+
+    def _says_nothing_else(self, chunk: AIMessageChunk) -> bool:
+        """Whether LangChain's merge takes nothing from a chunk but its calls; an empty list may count."""
+        return (
+            chunk.content == ""
+            and chunk.additional_kwargs.keys() <= {"tool_calls"}
+            and not chunk.response_metadata
+            and chunk.usage_metadata is None
+            and chunk.id == self.chunks[0].id
+        )
 
     def message(self, completion: Completion) -> AIMessage:
         """Give the message; all but the calls is merged once, by LangChain's own function."""

@@ -25,7 +25,7 @@ def model_response(completion: Completion) -> ModelResponse:
     """Give a folded chat response as LiteLLM's ModelResponse; usage as sent (U1), none where none came."""
     members = chat_completion_of(completion)
     usage = members.pop("usage")
-    response = ModelResponse(**members)
+    response: Any = ModelResponse(**members)
     for choice, folded in zip(response.choices, completion.choices, strict=True):
         if folded.finish_reason is None:  # LiteLLM's own default is "stop"
             choice.finish_reason = None
@@ -33,7 +33,8 @@ def model_response(completion: Completion) -> ModelResponse:
         response.usage = Usage(**usage)
     elif hasattr(response, "usage"):
         del response.usage
-    return response
+    whole: ModelResponse = response
+    return whole
 
 
 class ModelResponseStream(DrainedStream):

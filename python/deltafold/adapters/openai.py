@@ -131,12 +131,20 @@ class AsyncResponseStream(AsyncDrainedStream):
 
 @overload
 def stream(  # type: ignore[overload-cannot-match, overload-overlap, unused-ignore]
+    client: AsyncOpenAI, *, messages: Iterable[Any], **arguments: Any
+) -> AsyncCompletionStream: ...
+@overload
+def stream(  # type: ignore[overload-cannot-match, overload-overlap, unused-ignore]
+    client: OpenAI, *, messages: Iterable[Any], **arguments: Any
+) -> CompletionStream: ...
+@overload
+def stream(  # type: ignore[overload-cannot-match, overload-overlap, unused-ignore]
     client: AsyncOpenAI, **arguments: Any
-) -> AsyncCompletionStream | AsyncResponseStream: ...
+) -> AsyncResponseStream: ...
 @overload
 def stream(  # type: ignore[overload-cannot-match, unused-ignore]
     client: OpenAI, **arguments: Any
-) -> CompletionStream | ResponseStream: ...
+) -> ResponseStream: ...
 def stream(client: OpenAI | AsyncOpenAI, **arguments: Any) -> Any:
     """Ask with the SDK's client and give our events.
 
@@ -147,6 +155,7 @@ def stream(client: OpenAI | AsyncOpenAI, **arguments: Any) -> Any:
     A sync client asks at once, an async one when the first event is; the SDK's own errors come from there.
     """
     fold, tee, create = split_options(arguments)
+    method: Any
     if "messages" in create:
         method = client.chat.completions.with_streaming_response.create
     elif "response_id" in create:

@@ -14,6 +14,7 @@ from deltafold.reference.json import number_value, unescape
 from deltafold.reference.text import clean
 
 _SPACE = re.compile(r"[ \t\n\r]*+")
+_SPACES = frozenset(" \t\n\r")
 _STRING = re.compile(r'(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)((?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?)(?=[,\]} \t\n\r])")
 _PART_OF_NUMBER = re.compile(r"[-+.eE0-9]*+")
@@ -66,11 +67,13 @@ class PartialReader:
         """Take one token, or more of a string; False when nothing more is certain."""
         if self._pieces is not None:
             return self._string(self._pieces)
-        found = _SPACE.match(self.text, self._position)
-        self._advance(found.end() if found else self._position)
-        if self._position == len(self.text) or self._expected == "nothing":
+        text = self.text
+        if text[self._position : self._position + 1] in _SPACES:
+            found = _SPACE.match(text, self._position)
+            self._advance(found.end() if found else self._position)
+        if self._position == len(text) or self._expected == "nothing":
             return False
-        return self._token(self.text[self._position])
+        return self._token(text[self._position])
 
     def _token(self, character: str) -> bool:  # noqa: PLR0911 (one for each kind of token)
         expected = self._expected
@@ -116,10 +119,12 @@ class PartialReader:
         end = found.end() if found else self._position
         content = self.text[self._position : end]
         whole = self.text.startswith('"', end)
-        if not whole and _HALF_PAIR.search(content, max(0, len(content) - _HALF_PAIR_LENGTH)):
-            content = content[:-_HALF_PAIR_LENGTH]
-        if content:
+        if "\\" in content:
+            if not whole and _HALF_PAIR.search(content, max(0, len(content) - _HALF_PAIR_LENGTH)):
+                content = content[:-_HALF_PAIR_LENGTH]
             pieces.append(clean(unescape(content))[0])
+        elif content:
+            pieces.append(clean(content)[0])
         self._advance(self._position + len(content))
         if not whole:
             return False

@@ -252,7 +252,7 @@ class AnthropicMessages:
             block.input.append(visible)
 
     def _member(self, kind: str, delta: JsonObject, block: Block, choice: ChoiceState) -> None:
-        """Fold a delta of a block's text, signature (the last stands), citations (appended) or summary."""
+        """Fold a delta of a text, signature (the last stands), citations (appended) or summary (joined)."""
         report = self._report
         if kind == "text_delta":
             self._fold.text(choice, "content", string_in(delta, "text", "delta", report), block.text)
@@ -267,6 +267,8 @@ class AnthropicMessages:
             content = string_in(delta, "content", "delta", report)
             if content:
                 block.members.join("content", content)
+            opaque = string_in(delta, "encrypted_content", "delta", report)
+            block.members.put("encrypted_content", opaque or None)
 
     def _block_stop(self, document: Document, choice: ChoiceState) -> None:
         index = self._index(document.value)

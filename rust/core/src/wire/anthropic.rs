@@ -216,7 +216,7 @@ impl<'a> Reader<'_, 'a> {
             }
             "signature_delta" => return self.member_delta(index, delta, Fit::Kind(THINKING.kind), "signature"),
             "citations_delta" => return self.member_delta(index, delta, Fit::Kind(TEXT.kind), "citation"),
-            "compaction_delta" => return self.member_delta(index, delta, Fit::Kind("compaction"), "content"),
+            "compaction_delta" => return self.compaction_delta(index, delta),
             _ => self.ops.push(Op::Quirk(QuirkKind::WrongType, "delta.type", About::Choice)),
         }
         Ok(())
@@ -233,7 +233,21 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    /// A delta of a block's signature (the last one stands), citations (appended) or summary (joined).
+    /// A delta of a summary (joined), and what is to be sent back with it (the last one stands).
+    fn compaction_delta(&mut self, index: Index, delta: Object<'a>) -> Result<(), Error> {
+        self.ops.push(Op::Block(index, Fit::Kind("compaction")));
+        self.fold_now()?;
+        let Some(block) = self.fold.block() else { return Ok(()) };
+        if let Some(text) = self.string_in(delta, "content") {
+            let (raw, flags) = self.chunk.view().text(text);
+            self.fold.join_member(block, "content", raw, flags)?;
+        }
+        let Some(opaque) = self.string_in(delta, "encrypted_content") else { return Ok(()) };
+        let opaque = self.text(opaque).into_owned();
+        self.fold.keep_member(block, "encrypted_content", Value::String(opaque))
+    }
+
+    /// A delta of a block's signature (the last one stands) or citations (appended).
     fn member_delta(&mut self, index: Index, delta: Object<'a>, fit: Fit, member: &'static str) -> Result<(), Error> {
         self.ops.push(Op::Block(index, fit));
         self.fold_now()?;
@@ -244,12 +258,8 @@ impl<'a> Reader<'_, 'a> {
             return self.fold.append_member(block, "citations", citation);
         }
         let Some(text) = self.string_in(delta, member) else { return Ok(()) };
-        if member == "signature" {
-            let signature = self.text(text).into_owned();
-            return self.fold.keep_member(block, member, Value::String(signature));
-        }
-        let (raw, flags) = self.chunk.view().text(text);
-        self.fold.join_member(block, member, raw, flags)
+        let signature = self.text(text).into_owned();
+        self.fold.keep_member(block, member, Value::String(signature))
     }
 
     fn block_stop(&mut self) -> Result<(), Error> {
