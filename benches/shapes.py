@@ -113,12 +113,12 @@ class Gateway:
         return [self.frame({}, reason), self.chunk([], usage), DONE_FRAME]
 
 
-# Every sixth word has something that JSON escapes, or characters beyond ASCII: code and prose in most languages
-# of Europe have fewer, tables and Asian scripts more.
+# Every sixth word has something that JSON escapes, or characters beyond ASCII: code and prose in most
+# languages of Europe have fewer, tables and Asian scripts more.
 WORDS = (
     *("the", "fold", "keeps", "what", "arrived", "and", "never", "it", "would", "like", "to", "have", "seen"),
     *("return", "value", "for", "each", "item", "in", "order", "if", "not", "then", "raise", "with", "open"),
-    *("index", "of", "a", "call", "that", "is", "known", "by", "its", "name", "while", "others", "wait", "self"),
+    *("index", "of", "a", "call", "that", "is", "known", "by", "its", "name", "while", "others", "wait"),
     *("größer", "señal", "流れ", "🦀", '"quoted"', "a\\path", "tab\tbed", "line\n"),
 )
 

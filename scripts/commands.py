@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 DEMO = Path("examples") / "gateway_blanks_ids.sse"
 ON_FIRST_ONLY = ("tests/journal", "tests/harness", "tests/adapters", "tests/typing", "tests/scripts")
 """Tests that do not depend on the Python version's own behaviour; the fold suite is everything else."""
-TEST_GROUPS = ("build", "test")
-ALL_GROUPS = ("build", "test", "lint")
+TEST_GROUPS = ("build", "test", "adapters")
+ALL_GROUPS = (*TEST_GROUPS, "lint")
 
 
 def main() -> int:

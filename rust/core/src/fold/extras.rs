@@ -316,7 +316,7 @@ impl Fold {
         let value = self.value(raw);
         let mut extra = self.extra_of_choice();
         let result = match (&*name, value) {
-            ("audio", Value::Object(audio)) => self.audio(&mut extra, audio),
+            ("audio", Value::Object(audio)) => self.audio(&mut extra, &audio),
             (name, value) => self.merge(&mut extra, name, value, &[], true),
         };
         if let Some(choice) = self.choices.get_mut(self.current) {
@@ -353,14 +353,14 @@ impl Fold {
     }
 
     /// Audio comes in pieces: its data and its transcript join.
-    fn audio(&mut self, extra: &mut Extra, piece: Extra) -> Result<(), Error> {
+    fn audio(&mut self, extra: &mut Extra, piece: &Extra) -> Result<(), Error> {
         if !matches!(extra.iter().find(|member| member.0 == "audio"), Some((_, Value::Object(_)))) {
             self.merge(extra, "audio", Value::Object(Vec::new()), &[], false)?;
         }
         let Some((_, Value::Object(into))) = extra.iter_mut().find(|member| member.0 == "audio") else {
             return Ok(());
         };
-        self.merge_all(into, &piece, &["data", "transcript"])
+        self.merge_all(into, piece, &["data", "transcript"])
     }
 
     /// Merges the members of a piece; a null says nothing where the member is there already.
