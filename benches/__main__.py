@@ -37,7 +37,8 @@ def main() -> int:
         print(line_of(results[-1]), file=sys.stderr, flush=True)
     print(as_json(results, rounds) if options.json else as_markdown(results, rounds))
     if options.write:
-        report.write_block("table", as_markdown(results, rounds).splitlines())
+        for page in (report.PAGE, report.README):
+            report.write_block("table", as_markdown(results, rounds).splitlines(), page)
     for reason in absent:
         print(f"left out: {reason}", file=sys.stderr)
     return judge(results) if options.quick else 0
@@ -49,7 +50,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--engine", default=deltafold.IMPLEMENTATION, choices=("native", "reference"))
     parser.add_argument("--rounds", type=int, help="interleaved rounds (at least nine for a table to show)")
     parser.add_argument("--only", help="rows whose name holds this text")
-    parser.add_argument("--write", action="store_true", help="put the table into docs/benchmarks.md")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/benchmarks.md and README.md")
     parser.add_argument("--json", action="store_true", help="all rounds, for programs")
     return parser.parse_args()
 

@@ -63,7 +63,7 @@ def main() -> int:
         lines = live_table([live.capacity(name, options.first or LIVE[name]) for name in names])
     print("\n".join(lines))
     if options.write:
-        report.write_block(options.what, lines, "clients.md")
+        report.write_block(options.what, lines, report.DOCS / "clients.md")
     return 0
 
 

@@ -45,6 +45,8 @@ def python(code: str, **environment: str) -> Any:
     path = os.pathsep.join([str(package), *filter(None, [os.environ.get("PYTHONPATH")])])
     command = [sys.executable, "-c", code]
     env = {**os.environ, "PYTHONPATH": path, **environment}
+    if "DELTAFOLD_IMPLEMENTATION" not in environment:
+        env.pop("DELTAFOLD_IMPLEMENTATION", None)
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
