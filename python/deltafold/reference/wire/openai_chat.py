@@ -202,9 +202,9 @@ class OpenAIChat:
         if choice.reasoning_member is None:
             choice.reasoning_member = member or ("content" if thoughts else None)
         self._fold.text(choice, "reasoning", values[member] if member else "".join(map(_first_text, pieces)))
-        self._fold.text(choice, "reasoning", thoughts)
         if pieces:
             choice.extra.merge_pieces("reasoning_details", pieces, JOINED_IN_DETAILS)
+        self._fold.text(choice, "reasoning", thoughts)
 
     def _fold_entry(self, choice: ChoiceState, entry: JsonObject, path: str, place: int | None) -> None:
         """Fold one entry of `tool_calls`; in a message (X4) its place is the index that it lacks."""
