@@ -173,7 +173,10 @@ impl Template {
         let mut is_new = false;
         for (place, (leaf, other)) in self.holes.iter().zip(&former.holes).enumerate() {
             let (from, to) = (self.lead + leaf.start as usize, self.lead + leaf.end as usize);
-            let is_alike = leaf.steady && other.steady && (leaf.start, leaf.end) == (other.start, other.end);
+            // What may stand in the one hole may stand in the other.
+            let is_alike = leaf.steady
+                && other.steady
+                && (leaf.start, leaf.end, leaf.kind) == (other.start, other.end, other.kind);
             let (Some(own), Some(bytes)) = (self.event.get_mut(from..to), former.event.get(from..to)) else { break };
             let (Some(kept), Some(text)) = (self.texts.get_mut(place), former.texts.get(place)) else { break };
             if !is_alike || self.lead != former.lead {
