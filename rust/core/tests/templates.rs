@@ -138,3 +138,14 @@ fn streams_in_turn() {
         }
     }
 }
+
+#[test]
+fn what_one_template_passes_on_may_stand_in_the_other() {
+    // A kept 0 stands where the time of the next frame does: as a time it says nothing (X5).
+    let kept = |value: u32| format!("data: {{\"id\":\"r\",\"provider\":{value},\"choices\":[]}}\n\n");
+    let made = |value: u32| format!("data: {{\"id\":\"r\",\"created\" :{value},\"choices\":[]}}\n\n");
+    for value in [5, 6, 7, 8, 0] {
+        let stream = [kept(value), made(value), kept(value), made(value)].concat();
+        compare(stream.as_bytes(), 10, Wire::OpenaiChat);
+    }
+}
