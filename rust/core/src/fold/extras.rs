@@ -396,7 +396,7 @@ impl Fold {
 
     /// X4: the last message is kept until the end.
     pub(crate) fn message(&mut self, raw: &[u8]) -> Result<(), Error> {
-        let weight = crate::json::parse(raw, self.limits.depth).as_ref().map_or(0, Value::weight);
+        let weight = crate::json::weight(raw, self.limits.depth);
         let slot = self.current;
         let before = self.choices.get_mut(slot).and_then(|choice| choice.rest.as_mut()?.message.take());
         self.discharge(before.map_or(0, |(_, weight)| weight));

@@ -101,6 +101,46 @@ impl Value {
     }
 }
 
+/// What the value of the node `index` weighs, as [`Value::weight`] has it; None where it has to be made to be known.
+pub(crate) fn weight_on(bytes: &[u8], tape: &Tape, index: u32) -> Option<usize> {
+    let node = tape.node(index)?;
+    match node.kind {
+        Kind::String => text_weight(bytes, node),
+        Kind::Array => {
+            let (mut weight, mut child) = (8, index + 1);
+            while child < node.next {
+                weight += weight_on(bytes, tape, child)?;
+                child = tape.node(child)?.next;
+            }
+            Some(weight)
+        }
+        Kind::Object => {
+            let (mut weight, mut child) = (8, index + 1);
+            let mut names: [&[u8]; Members::LINEAR] = Default::default();
+            let mut known = 0;
+            while child < node.next {
+                let name = tape.node(child)?;
+                // Of equal names the last one alone counts.
+                let text = slice(bytes, name);
+                if names.get(..known)?.contains(&text) {
+                    return None;
+                }
+                *names.get_mut(known)? = text;
+                known += 1;
+                weight += text_weight(bytes, name)? + weight_on(bytes, tape, child + 1)?;
+                child = tape.node(child + 1)?.next;
+            }
+            Some(weight)
+        }
+        _ => Some(8),
+    }
+}
+
+/// The length of a text that is its own source.
+fn text_weight(bytes: &[u8], node: &Node) -> Option<usize> {
+    (node.flags == 0).then(|| slice(bytes, node).len())
+}
+
 /// Members being collected; many of them are looked up by a map, so that an object of a million members is no attack.
 #[derive(Default)]
 struct Members {
