@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import pickle
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +12,7 @@ import pytest
 from tests.support import public
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
 TEXT = b'data: {"choices":[{"delta":{"content":"a"}}]}\n\n'
 CALL = (
@@ -43,6 +45,45 @@ def test_events_first_then_the_error(engine: Any) -> None:
             len(TEXT),
         )
         assert raised.value.partial.content == "a"
+
+
+def failing_stream(engine: Any) -> None:
+    for _event in engine.stream([TEXT, PROVIDER]):
+        pass
+
+
+def failing_astream(engine: Any) -> None:
+    async def run() -> None:
+        async for _event in engine.astream(chunks()):
+            pass
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield TEXT
+        yield PROVIDER
+
+    asyncio.run(run())
+
+
+def failing_assembler(engine: Any) -> None:
+    assembler = engine.Assembler()
+    assembler.feed(TEXT + PROVIDER)
+    assembler.snapshot()
+    assembler.close()
+
+
+@pytest.mark.parametrize("fails", [failing_stream, failing_astream, failing_assembler])
+def test_what_failed_is_freed(engine: Any, fails: Callable[[Any], None]) -> None:
+    """An exception has the frames that hold what raised it, and that has the exception."""
+
+    def objects_after(times: int) -> int:
+        for _ in range(times):
+            with pytest.raises(public().ProviderError):
+                fails(engine)
+        gc.collect()
+        return len(gc.get_objects())
+
+    before = objects_after(20)
+    assert objects_after(200) - before < 100
 
 
 def test_no_error_is_none(engine: Any) -> None:

@@ -12,11 +12,11 @@ from benches.corpus import SHARED, captured_feeds
 from benches.shapes import FEED_SIZES, FRAME_FEEDS, SHAPES, shape
 
 DIGESTS = {
-    "long-call": "43d0305291e7b13e25703af889778545fcf9b4ac95e4a7e75e7af1fffc185e88",
-    "long-call-padded": "855af5bfd96c31dfa1fbb8e54978e7dac8d816968d556d6214d93656543fcd4c",
-    "interleaved-calls": "0be1a2b06178247245c5d2e554c95609f5291f109231bcedd431f56ebb430852",
-    "text-and-reasoning": "f0d5aa5b8802f0205d0cdd2e4fb300194548b0867b3ac415acc3f1f4d03f087c",
-    "short-streams": "4968ee584558f2e04e2c18e00501a3da5ac954275aff45b72d5247d6775a4a3f",
+    "long-call": "789a61cf686af54fb004f018c4ecd74629be2ec76265f1661c7c5af78c5cec64",
+    "long-call-padded": "fe6ba4f33ae0c87af1c98868c744ac5c44735fc10434430cec7615a4ccf58d49",
+    "interleaved-calls": "90691dd7a1d644aa242a856650eea75b3e59932032d2754c0273252bda8d3fc7",
+    "text-and-reasoning": "320f567b733c7cc939f04014ae935662ea297964d81e7432adef2cf539b4dac1",
+    "short-streams": "8837b773ff433de7df04ffc40e8574f9c9b8f7ab4844cc2ee4c25bc201d77a9f",
 }
 ENGINES = {"native": deltafold, "reference": deltafold.reference}
 FOLDS = {"orjson": loops.orjson_fold, "msgspec": loops.msgspec_fold}

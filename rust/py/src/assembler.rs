@@ -1,13 +1,13 @@
 //! The assembler, and the functions that run one over a whole stream.
 
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use deltafold_core as core;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use crate::completion::Completion;
@@ -25,7 +25,7 @@ pub(crate) struct Assembler {
     /// Taken out while a call runs, so that neither another thread nor a finaliser can come between.
     assembler: Mutex<Option<Box<core::Assembler>>>,
     depth: usize,
-    error: PyOnceLock<Py<PyAny>>,
+    error: OnceLock<Py<PyAny>>,
 }
 
 /// The assembler, put back when the call ends however it ends.
@@ -57,8 +57,11 @@ impl Assembler {
     /// The exception of the error that the stream is in; it is made once, with the partial result.
     fn exception(&self, py: Python<'_>, assembler: &mut core::Assembler) -> PyResult<Option<Py<PyAny>>> {
         let Some(error) = assembler.error().cloned() else { return Ok(None) };
-        let made = self.error.get_or_try_init(py, || exception(py, assembler, &error, self.depth))?;
-        Ok(Some(made.clone_ref(py)))
+        if let Some(made) = self.error.get() {
+            return Ok(Some(made.clone_ref(py)));
+        }
+        let made = exception(py, assembler, &error, self.depth)?;
+        Ok(Some(self.error.get_or_init(|| made).clone_ref(py)))
     }
 
     fn refused(&self, py: Python<'_>, assembler: &mut core::Assembler, refused: &core::Refused) -> PyErr {
@@ -125,7 +128,7 @@ impl Assembler {
         options.fast = _fast.unwrap_or(options.fast);
         let depth = options.limits.depth;
         let assembler = Mutex::new(Some(Box::new(core::Assembler::new(options))));
-        Ok(Self { assembler, depth, error: PyOnceLock::new() })
+        Ok(Self { assembler, depth, error: OnceLock::new() })
     }
 
     /// Folds what came, cut anywhere; gives the events before an error, which the next call raises (P7).
@@ -179,6 +182,14 @@ impl Assembler {
             }
             value(py, completion)
         })
+    }
+
+    /// The exception has a traceback, and that may have whoever holds this.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        if let Some(error) = self.error.get() {
+            visit.call(error)?;
+        }
+        Ok(())
     }
 
     /// What was done so far, for tests.
