@@ -59,14 +59,24 @@ def _assistant_items(message: dict[str, Any], names: Names) -> list[dict[str, An
 
 
 def _may_be_sent(item: dict[str, Any], items: list[dict[str, Any]]) -> bool:
-    """Whether the wire takes an item back: a message says something, and a call of a tool has its output."""
-    kind = item.get("type")
+    """Whether the wire takes an item back: a message says something, a call has its output, an output its call."""
+    kind = str(item.get("type"))
     if kind == "message":
         return bool(item.get("content"))
-    if kind not in _CLIENT_CALLS:
-        return True
-    call_id = item.get("call_id")
-    return any(other.get("type") == f"{kind}_output" and other.get("call_id") == call_id for other in items)
+    if kind in _CLIENT_CALLS:
+        return _are_there(f"{kind}_output", item.get("call_id"), items)
+    if kind.endswith("_call_output"):
+        return _are_there(kind.removesuffix("_output"), _call_of(item), items)
+    return True
+
+
+def _are_there(kind: str, call_id: object, items: list[dict[str, Any]]) -> bool:
+    return any(other.get("type") == kind and _call_of(other) == call_id for other in items)
+
+
+def _call_of(item: dict[str, Any]) -> object:
+    """The id of an item's call; the output of a local shell call has it as its own."""
+    return item.get("call_id", item.get("id"))
 
 
 def _led_somewhere(items: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ ID = re.compile(r"[a-zA-Z0-9_-]+")
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 USER_BLOCKS = {"text", "image", "document", "tool_result", "search_result"}
 ASSISTANT_BLOCKS = re.compile(
-    "text|thinking|redacted_thinking|tool_use|server_tool_use|mcp_tool_use|compaction|container_upload|.*_tool_result"
+    "text|thinking|redacted_thinking|tool_use|server_tool_use|mcp_tool_use|mcp_tool_listing|compaction|fallback|container_upload|.*_tool_result"
 )
 
 

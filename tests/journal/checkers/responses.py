@@ -28,6 +28,10 @@ HOSTED = {
     "mcp_list_tools",
     "mcp_call",
     "mcp_approval_request",
+    "mcp_approval_response",
+    "additional_tools",
+    "program",
+    "program_output",
     "tool_search_call",
     "tool_search_output",
     "compaction",
@@ -49,12 +53,15 @@ def check(items: list[dict[str, Any]]) -> None:
             require(item["call_id"] not in calls, f"{where}: call_id {item['call_id']!r} came before")
             calls[item["call_id"]] = kind
         elif kind in OUTPUT_OF.values():
-            call = calls.get(item.get("call_id", ""))
-            require(call is not None, f"{where}: no call {item.get('call_id')!r} stands before it")
+            # A local shell call's output has its id; the others name their call.
+            call_id = item.get("id" if kind == "local_shell_call_output" else "call_id", "")
+            call = calls.get(call_id)
+            require(call is not None, f"{where}: no call {call_id!r} stands before it")
             require(OUTPUT_OF[str(call)] == kind, f"{where}: an output of the wrong kind")
-            require(item["call_id"] not in answered, f"{where}: a second output")
-            require(isinstance(item.get("output"), (str, list)), f"{where}: output {item.get('output')!r}")
-            answered.add(item["call_id"])
+            require(call_id not in answered, f"{where}: a second output")
+            of = dict if kind == "computer_call_output" else (str, list)
+            require(isinstance(item.get("output"), of), f"{where}: output {item.get('output')!r}")
+            answered.add(call_id)
         elif kind == "reasoning":
             following = items[position + 1].get("type") if position + 1 < len(items) else None
             ours = following in {"reasoning", *OUTPUT_OF, *HOSTED} or (
