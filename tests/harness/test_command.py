@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from deltafold.cli import main
+from deltafold.harness.repair import apply, plan
 from tests.harness import samples
 from tests.harness.samples import Log
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 SAMPLES = samples.FOLDER
@@ -184,6 +188,65 @@ def test_repair_of_a_root_with_apply_leaves_the_healthy_alone(
     code, out, _ = run(capsys, "restore", str(tmp_path))
     assert code == 0
     assert "no-backup" in out
+
+
+@pytest.mark.parametrize("where", ["plan", "apply"])
+def test_a_failure_at_one_session_hides_no_other(
+    where: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even one of this program itself; and what then stands at the path is said."""
+    log = Log()
+    log.whole_turn(1)
+    log.lines.append(b"null")
+    for session in ("a", "b"):
+        Log(header={**samples.HEADER, "id": session}, lines=log.lines).write(tmp_path, session=session)
+    module = plan if where == "plan" else apply
+    name = "make_plan" if where == "plan" else "apply_plan"
+    real = getattr(module, name)
+    states = iter([ZeroDivisionError("here"), None])
+
+    def failing(*given: Any) -> Any:
+        error = next(states)
+        if error is not None:
+            raise error
+        return real(*given)
+
+    monkeypatch.setattr(module, name, failing)
+    code, out, _ = run(capsys, "repair", "--apply", "--json", str(tmp_path))
+    first, second = lines(out)
+    assert code == 3
+    assert "ZeroDivisionError: here" in json.dumps(first)
+    if where == "apply":
+        assert first["failed"] == {"message": "ZeroDivisionError: here", "file": "old"}
+    assert second["done"]["action"] == "repaired"
+
+
+def test_a_system_error_says_which_file_stands(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A call that fails before the rename leaves the old file, one behind it the new file."""
+    real, said = os.fsync, []
+    monkeypatch.setattr(apply, "_SETTLE_SECONDS", 0)
+    for at in range(99):
+        path = samples.copy("poison-empty-identity-raw", tmp_path / str(at))
+        left = iter([None] * at)
+
+        def failing(descriptor: int, left: Iterator[None] = left) -> None:
+            if next(left, "fail") == "fail":
+                raise OSError(errno.EIO, "injected")
+            real(descriptor)
+
+        monkeypatch.setattr(os, "fsync", failing)
+        code, out, _ = run(capsys, "repair", "--apply", "--json", str(path))
+        shown = lines(out)[0]
+        if "done" in shown:
+            break
+        assert (code, shown["failed"]["message"]) == (3, "injected")
+        said.append(shown["failed"]["file"])
+        old = path.read_bytes() == samples.data("poison-empty-identity-raw")
+        assert said[-1] == ("old" if old else "new")
+    assert said == sorted(said, reverse=True)
+    assert set(said) == {"old", "new"}
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from deltafold.harness.layout import (
 from deltafold.harness.limits import DEFAULT_LIMITS, RefusedError
 from deltafold.harness.model import reader, surface
 from deltafold.harness.repair import draft
+from deltafold.harness.repair.apply import apply_plan, restore_file
 from deltafold.harness.repair.draft import Options
 from deltafold.harness.repair.plan import make_plan
 from tests.harness import hostile, samples
@@ -116,6 +117,37 @@ def test_links_below_a_root_are_not_followed(tmp_path: Path) -> None:
     assert len(index.links) == 2
     results = list(Scan().run([str(base)]))
     assert [fault.kind for result in results for fault in result.faults] == ["file-link", "file-link"]
+
+
+@pytest.mark.parametrize("which", ["project", "session"])
+def test_a_link_on_the_way_from_the_root_is_not_followed(which: str, tmp_path: Path) -> None:
+    """Also where the path of the file itself is given: it would leave the root."""
+    base, outside = tmp_path / "root", tmp_path / "outside"
+    target = samples.copy("poison-empty-identity-raw", outside)
+    project, session = target.parent.parent.name, target.parent.name
+    path = base / project / session / target.name
+    plan = make_plan(target.read_bytes(), place_of(str(path)), Options(), DEFAULT_LIMITS)
+    link = base / project if which == "project" else base / project / session
+    link.parent.mkdir(parents=True)
+    link.symlink_to(outside / link.relative_to(base))
+    assert path.read_bytes() == target.read_bytes()
+    assert [fault.kind for fault in check_place(place_of(str(path))).faults] == ["file-link"]
+    for run in (lambda: apply_plan(plan, DEFAULT_LIMITS), lambda: restore_file(str(path), DEFAULT_LIMITS)):
+        with pytest.raises(RefusedError) as refused:
+            run()
+        assert refused.value.kind == "file-link"
+    assert list(target.parent.iterdir()) == [target]
+    assert target.read_bytes() == samples.data("poison-empty-identity-raw")
+
+
+def test_a_root_may_be_a_link(tmp_path: Path) -> None:
+    path = samples.copy("poison-empty-identity-raw", tmp_path / "disk")
+    (tmp_path / "sessions").symlink_to(tmp_path / "disk")
+    (result,) = Scan().run([str(tmp_path / "sessions")])
+    plan = make_plan(path.read_bytes(), result.place, Options(), DEFAULT_LIMITS)
+    assert result.place.path.startswith(str(tmp_path / "sessions"))
+    apply_plan(plan, DEFAULT_LIMITS)
+    assert path.read_bytes() == plan.data
 
 
 @pytest.mark.parametrize(

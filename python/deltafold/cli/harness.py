@@ -5,6 +5,7 @@ Sessions of DeepSeek Harness, looked at and mended.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from dataclasses import replace
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from deltafold.harness.document import Document
     from deltafold.harness.js import Record
     from deltafold.harness.layout import Place
+    from deltafold.harness.repair.draft import Options
     from deltafold.harness.repair.plan import Plan
 
 _PATHS: Final = "a session file, a session directory, or a whole root"
@@ -172,9 +174,9 @@ def _write_report(path: str, sessions: list[Record]) -> None:
 
 def _documents(args: argparse.Namespace, scan: Scan) -> Iterator[tuple[Place, Document | None, SessionCheck]]:
     """Yield every session with its document, None where it cannot be read."""
-    from deltafold.harness.check import check_place, examine  # noqa: PLC0415
+    from deltafold.harness.check import examine, unreadable  # noqa: PLC0415
     from deltafold.harness.document import open_document  # noqa: PLC0415
-    from deltafold.harness.source import read_bytes  # noqa: PLC0415
+    from deltafold.harness.source import read_place  # noqa: PLC0415
 
     for path in args.paths:
         places, _ = scan.places(path)
@@ -182,12 +184,13 @@ def _documents(args: argparse.Namespace, scan: Scan) -> Iterator[tuple[Place, Do
             scan.empty.append(path)
         for place in places:
             try:
-                data = read_bytes(place.path, scan.limits).data
+                data = read_place(place, scan.limits).data
                 document = open_document(data, place.compression, scan.limits)
-            except (RefusedError, OSError):
-                yield place, None, check_place(place, None, scan.limits)
+                result = examine(document, place, None)
+            except Exception as error:  # noqa: BLE001  # one bad file never hides the others
+                yield place, None, unreadable(place, error)
             else:
-                yield place, document, examine(document, place, None)
+                yield place, document, result
 
 
 def _show(args: argparse.Namespace) -> int:
@@ -274,17 +277,15 @@ def _all_places(paths: Iterable[str], scan: Scan) -> list[Place]:
     return found
 
 
-def _planned(place: Place, options: object, limits: Limits) -> Plan | SessionCheck:
-    from deltafold.harness.check import check_place  # noqa: PLC0415
-    from deltafold.harness.repair.draft import Options  # noqa: PLC0415
+def _planned(place: Place, options: Options, limits: Limits) -> Plan | SessionCheck:
+    from deltafold.harness.check import unreadable  # noqa: PLC0415
     from deltafold.harness.repair.plan import make_plan  # noqa: PLC0415
-    from deltafold.harness.source import read_bytes  # noqa: PLC0415
+    from deltafold.harness.source import read_place  # noqa: PLC0415
 
-    chosen = options if isinstance(options, Options) else Options()
     try:
-        return make_plan(read_bytes(place.path, limits).data, place, chosen, limits)
-    except (RefusedError, OSError):
-        return check_place(place, None, limits)
+        return make_plan(read_place(place, limits).data, place, options, limits)
+    except Exception as error:  # noqa: BLE001  # one bad file never hides the others
+        return unreadable(place, error)
 
 
 def _carry_out(args: argparse.Namespace, plan: Plan, limits: Limits) -> int:
@@ -308,14 +309,21 @@ def _carry_out(args: argparse.Namespace, plan: Plan, limits: Limits) -> int:
 
 
 def _applied(plan: Plan, limits: Limits) -> tuple[Record, int]:
-    from deltafold.harness.repair.apply import apply_plan  # noqa: PLC0415
+    from deltafold.harness.repair.apply import apply_plan, holds  # noqa: PLC0415
 
     try:
         return {"done": apply_plan(plan, limits).to_dict()}, CLEAN
     except RefusedError as error:
         return {"refused": {"kind": error.kind, "message": error.message}}, DAMAGED
-    except OSError as error:
-        return {"refused": {"kind": "file-unreadable", "message": error.strerror or str(error)}}, UNREADABLE
+    except Exception as error:  # noqa: BLE001  # one bad file never hides the others
+        fresh = hashlib.sha256(plan.data or b"").hexdigest()
+        return _failed(error, holds(plan.place.path, fresh, plan.sha256, limits)), UNREADABLE
+
+
+def _failed(error: Exception, file: str) -> Record:
+    """Say which error came, and whether the old file or the new one stands."""
+    words = error.strerror if isinstance(error, OSError) else None
+    return {"failed": {"message": words or f"{type(error).__name__}: {error}", "file": file}}
 
 
 def _print_plan(plan: Plan, outcome: Record) -> None:
@@ -354,11 +362,11 @@ def _restore(args: argparse.Namespace) -> int:
         except RefusedError as error:
             shown["refused"] = {"kind": error.kind, "message": error.message}
             code = max(code, CLEAN if error.kind == "no-backup" and len(args.paths) < scan.known else DAMAGED)
-        except OSError as error:
-            shown["refused"] = {"kind": "file-unreadable", "message": error.strerror or str(error)}
+        except Exception as error:  # noqa: BLE001  # one bad file never hides the others
+            shown |= _failed(error, "unknown")
             code = UNREADABLE
         if args.json:
             _json(shown)
         else:
-            _say(f"{place.path}: {shown.get('done', shown.get('refused'))}")
+            _say(f"{place.path}: {shown.get('done') or shown.get('refused') or shown.get('failed')}")
     return max(code, _missing(scan))
