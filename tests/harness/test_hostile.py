@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 from dataclasses import replace
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from deltafold.cli import main
 from deltafold.harness import document, source, zstd
 from deltafold.harness.check import Scan, check_place
 from deltafold.harness.faults import find_faults
@@ -52,6 +54,50 @@ def test_a_bomb_costs_no_more_than_the_limit(tmp_path: Path) -> None:
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert result.faults[0].kind == "plain-too-large"
     assert grown < 64 << 10
+
+
+def repeated(byte: bytes, size: int) -> bytes:
+    """A frame that unpacks to one byte many times over, in blocks of 128 KiB that take 4 bytes each."""
+    block = (1 << 17 << 3 | 1 << 1).to_bytes(3, "little") + byte
+    last = (1 << 17 << 3 | 1 << 1 | 1).to_bytes(3, "little") + byte
+    return b"\x28\xb5\x2f\xfd\x00\x58" + block * ((size >> 17) - 1) + last
+
+
+@pytest.mark.parametrize(
+    ("byte", "size", "kind"),
+    [
+        (b"x", 1 << 30, "plain-too-large"),
+        (b"\n", 1 << 40, "plain-too-large"),
+        (b"x", 128 << 20, "line-too-long"),
+    ],
+)
+def test_a_line_of_a_gigabyte_and_a_terabyte_of_lines(
+    byte: bytes, size: int, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the limits as they are: refused by name; what its blocks say is enough, nothing is unpacked."""
+    path = tmp_path / "--w--" / "s" / "session.jsonl.zstd"
+    path.parent.mkdir(parents=True)
+    header = zstd.encode_frame(samples.dumps(Log().header) + b"\n")
+    path.write_bytes(header + repeated(byte, size) + zstd.encode_frame(b"\n"))
+    pulled: list[int] = []
+    real = zstd._pull
+    monkeypatch.setattr(zstd, "_pull", lambda *given: pulled.append(1) or real(*given))
+    result = check_place(place_of(str(path)))
+    assert [fault.kind for fault in result.faults] == [kind]
+    assert bool(pulled) is (kind == "line-too-long")
+    code = main(["harness", "repair", "--apply", str(path)])
+    assert code == 3
+    assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+
+
+def test_a_plain_line_of_a_gigabyte(tmp_path: Path) -> None:
+    log = Log()
+    log.whole_turn(1)
+    path = log.write(tmp_path)
+    os.truncate(path, 1 << 30)
+    assert [fault.kind for fault in check_place(place_of(str(path))).faults] == ["file-too-large"]
+    os.truncate(path, 128 << 20)
+    assert [fault.kind for fault in check_place(place_of(str(path))).faults] == ["line-too-long"]
 
 
 def test_a_file_that_lies_about_its_size_is_no_bomb(tmp_path: Path) -> None:

@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from deltafold.cli import main
 from deltafold.harness.document import open_document
 from deltafold.harness.js import JsError
 from deltafold.harness.layout import index_root
 from deltafold.harness.limits import DEFAULT_LIMITS
 from deltafold.harness.model import errors, listing, reader
+from deltafold.harness.repair import apply, backup
 from deltafold.harness.repair.draft import Options
 from deltafold.harness.repair.plan import make_plan
 from tests.harness import mutate, samples
@@ -154,24 +156,47 @@ def test_all_samples_are_answered_alike(real: Callable[[list[Request]], list[Any
     assert differing == []
 
 
-def test_every_repaired_sample_opens(real: Callable[[list[Request]], list[Any]], tmp_path: Path) -> None:
+def test_check_shows_word_for_word_what_the_packages_answer(
+    real: Callable[[list[Request]], list[Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All 112 samples by `check --json` itself, those without a given outcome too."""
+    requests, shown = [], []
+    for name, case in samples.CASES.items():
+        path = samples.copy(name, tmp_path / name)
+        main(["harness", "check", "--json", str(path)])
+        result = json.loads(capsys.readouterr().out)
+        shown.append((name, {key: result[key] for key in ("ok", "error", "message") if key in result}))
+        requests.append(request_for(tmp_path / name, case["sid"], case["compression"], "inspect"))
+    answers = real(requests)
+    assert len(answers) == 112
+    for (name, found), answer in zip(shown, answers, strict=True):
+        wanted = json.loads(json.dumps(answer["inspect"]).replace(str(tmp_path / name), "<ROOT>"))
+        assert found == wanted, name
+
+
+def test_every_repaired_sample_opens(
+    real: Callable[[list[Request]], list[Any]],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By the command, with the backup left beside the log: it is no session to the real reader."""
+    monkeypatch.setattr(apply, "_SETTLE_SECONDS", 0)
     requests, plans = [], []
     for name, case in samples.CASES.items():
         path = samples.copy(name, tmp_path / name)
-        plan = make_plan(path.read_bytes(), place_of(str(path)), Options(cwd="/home/demo"), DEFAULT_LIMITS)
-        if plan.data is not None:
-            path.write_bytes(plan.data)
-            requests.append(
-                request_for(
-                    tmp_path / name, case["sid"], case["compression"], "list", "inspect", "load", "inspect"
-                )
-            )
+        main(["harness", "repair", "--apply", "--json", "--cwd", "/home/demo", str(path)])
+        plan = json.loads(capsys.readouterr().out)
+        if "done" in plan:
+            assert (path.parent / backup.FOLDER / plan["done"]["backup"] / path.name).is_file()
+            ops = ("list", "inspect", "load", "inspect")
+            requests.append(request_for(tmp_path / name, case["sid"], case["compression"], *ops))
             plans.append((name, case["sid"], plan))
     answers = real(requests)
     assert len(plans) >= 79
     for (name, sid, plan), answer in zip(plans, answers, strict=True):
-        assert answer["inspect"] == plan.after, name
-        assert answer["load"] == plan.after, name
+        assert answer["inspect"] == plan["after"], name
+        assert answer["load"] == plan["after"], name
         assert answer["list"] == {"ok": [sid]}, name
 
 
