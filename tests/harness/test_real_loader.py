@@ -1,17 +1,12 @@
 """The published packages themselves: they open what was repaired, and answer as the model does.
 
-Needs npm and the packages `@deepseek-ai/dsh-*` 0.1.0-rc.8 from the npm registry, and a Node with zstd (22.15
-or later; an older one is replaced by the package `node`). They are put into the folder that
-DELTAFOLD_HARNESS_NPM names, else into a temporary one. Where that cannot be had, everything here skips and
-says why.
+`npm.py` says what is needed; where that cannot be had, everything here skips and says why.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import random
-import shutil
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +22,7 @@ from deltafold.harness.model import errors, listing, reader
 from deltafold.harness.repair import apply, backup
 from deltafold.harness.repair.draft import Options
 from deltafold.harness.repair.plan import make_plan
-from tests.harness import mutate, samples
+from tests.harness import mutate, npm, samples
 from tests.harness.samples import place_of
 from tests.support import FIXED_SEED, RANDOM_SEED
 
@@ -37,64 +32,14 @@ if TYPE_CHECKING:
     from deltafold.harness.document import Document
     from deltafold.harness.layout import Place
 
-VERSION = "0.1.0-rc.8"
-PACKAGES = [
-    f"@deepseek-ai/dsh-{name}@{VERSION}"
-    for name in ("session", "session-persistence", "session-persistence-jsonl")
-]
-NODE = "node@22"
-HAS_ZSTD = "import('node:zlib').then(zlib => process.exit(zlib.zstdCompressSync ? 0 : 1))"
 Request = dict[str, Any]
-
-
-def _quiet(*words: str, folder: Path, timeout: int) -> subprocess.CompletedProcess[str] | None:
-    try:
-        return subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=timeout, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-
-
-def _usable(node: str, folder: Path) -> bool:
-    done = _quiet(node, "-e", HAS_ZSTD, folder=folder, timeout=30)
-    return done is not None and done.returncode == 0
-
-
-def _install(folder: Path, *packages: str, scripts: bool = False) -> str | None:
-    """Install packages into a folder; the reason where that cannot be done."""
-    npm = shutil.which("npm")
-    if npm is None:
-        return "npm is not here"
-    options = ["--no-audit", "--no-fund", "--no-save", *([] if scripts else ["--ignore-scripts"])]
-    done = _quiet(npm, "install", *options, *packages, folder=folder, timeout=300)
-    if done is None or done.returncode:
-        return f"npm cannot install {packages[0]}: {(done.stderr if done else 'no answer').strip()[:200]}"
-    return None
-
-
-def _prepare(folder: Path) -> tuple[str, str | None]:
-    """Return a Node that can run the loader, and the reason where there is none."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / "package.json").exists():
-        (folder / "package.json").write_text('{"private":true,"type":"module"}\n')
-    wanted = folder / "node_modules" / "@deepseek-ai" / "dsh-session-persistence-jsonl" / "package.json"
-    if not wanted.is_file():
-        reason = _install(folder, *PACKAGES)
-        if reason is not None:
-            return "", reason
-    for node in (shutil.which("node"), str(folder / "node_modules" / "node" / "bin" / "node")):
-        if node is not None and _usable(node, folder):
-            return node, None
-    reason = _install(folder, *PACKAGES, NODE, scripts=True)
-    node = str(folder / "node_modules" / "node" / "bin" / "node")
-    return node, reason or (None if _usable(node, folder) else "no Node with zstd can be had")
 
 
 @pytest.fixture(scope="session")
 def real(tmp_path_factory: pytest.TempPathFactory) -> Callable[[list[Request]], list[Any]]:
     """What the published packages answer to a list of requests."""
-    given = os.environ.get("DELTAFOLD_HARNESS_NPM")
-    folder = Path(given) if given else tmp_path_factory.mktemp("npm")
-    node, reason = _prepare(folder)
+    folder = npm.folder(tmp_path_factory)
+    node, reason = npm.prepare(folder)
     if reason is not None:
         pytest.skip(reason)
     script = folder / "loader.mjs"

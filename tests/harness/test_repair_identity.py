@@ -167,6 +167,58 @@ def test_results_pair_by_the_seq_they_cite_and_not_by_their_order() -> None:
     ]
 
 
+def test_the_seq_that_a_result_cites_says_more_than_the_id_it_carries() -> None:
+    log = Log()
+    log.turn(1)
+    log.step(1, 1)
+    pairs = (("a", "1"), ("b", "2"))
+    log.assistant(1, 1, [{"type": "tool-call", "id": i, "name": "t", "arguments": x} for i, x in pairs])
+    one, two = log.call(1, 1, "a", "t", "1"), log.call(1, 1, "b", "t", "2")
+    log.result(1, 1, "b", one, "of the first")
+    log.result(1, 1, "a", two, "of the second")
+    log.end(1, 1)
+    plan = plan_of(log.bytes())
+    assert plan.data is not None
+    ids = [
+        (message["source"]["callId"], message["content"][0]["toolCallId"], event["sourceEventSeqs"])
+        for event in samples.events(plan.data)
+        if event["type"] == "tool/result"
+        for message in [event["data"]["message"]]
+    ]
+    assert ids == [("a", "a", [one]), ("b", "b", [two])]
+
+
+def test_an_unnamed_call_among_named_ones_goes_alone() -> None:
+    """All six records are alike but for their seqs; what the results cite keeps them apart."""
+    log = Log()
+    log.turn(1)
+    log.step(1, 1)
+    deltas = ((0, "a", "t"), (1, "", ""), (2, "c", "t"))
+    sources = [
+        log.chunk(1, 1, type="tool-call-delta", index=index, id=identity, name=name, argumentsDelta="")
+        for index, identity, name in deltas
+    ]
+    log.assistant(1, 1, [{"type": "tool-call", "id": "", "name": "", "arguments": ""}] * 3, sources)
+    calls = [log.call(1, 1, "", "", "") for _ in deltas]
+    for call in reversed(calls):
+        log.result(1, 1, "", call, f"of {call}")
+    log.end(1, 1)
+    plan = plan_of(log.bytes())
+    assert plan.data is not None
+    assert plan.draft is not None
+    events = samples.events(plan.data)
+    assert [block["id"] for block in events[5]["data"]["message"]["content"]] == ["a", "c"]
+    results = {
+        message["source"]["callId"]: message["content"][0]["content"][0]["text"]
+        for event in events
+        if event["type"] == "tool/result"
+        for message in [event["data"]["message"]]
+    }
+    assert results == {"a": f"of {calls[0]}", "c": f"of {calls[2]}"}
+    assert sum(event["type"] == "agent/inbox/spliced" for event in events) == 3
+    assert len(plan.draft.removed) == 4
+
+
 def test_a_rewritten_result_follows_its_original() -> None:
     log = Log()
     log.turn(1)
