@@ -6,10 +6,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from deltafold.harness.repair import apply, live
 from tests.harness import samples
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No waiting, and no look at the processes of this machine: neither adds a moment at which to die."""
+    monkeypatch.setattr(live, "_processes", list[str])
+    monkeypatch.setattr(apply, "_SETTLE_SECONDS", 0)
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from deltafold.harness.limits import DEFAULT_LIMITS
-from deltafold.harness.repair import apply, backup, live
+from deltafold.harness.repair import apply, backup
 from tests.harness import samples
-from tests.harness.applying import names, planned
+from tests.harness.applying import names, planned, refused_untouched
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +44,42 @@ def test_apply_and_restore(name: str, tmp_path: Path) -> None:
     assert sorted(entry.name for entry in path.parent.iterdir()) == [backup.FOLDER, path.name]
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file away")
+def test_the_owner_is_kept(session: Path) -> None:
+    os.chown(session, 12345, 54321)
+    plan = planned(session)
+    apply.apply_plan(plan, DEFAULT_LIMITS)
+    assert session.read_bytes() == plan.data
+    assert (session.stat().st_uid, session.stat().st_gid) == (12345, 54321)
+    apply.restore_file(str(session), DEFAULT_LIMITS)
+    assert (session.stat().st_uid, session.stat().st_gid) == (12345, 54321)
+
+
+def test_a_file_whose_owner_cannot_be_kept_is_left_as_it_is(
+    session: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.fstat
+
+    class Another:
+        """What fstat says, as if another user asked."""
+
+        def __init__(self, descriptor: int) -> None:
+            self.real = real(descriptor)
+            self.st_uid = self.real.st_uid + 1
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self.real, name)
+
+    def refused(*_given: object) -> None:
+        raise PermissionError(errno.EPERM, "not yours")
+
+    plan = planned(session)
+    monkeypatch.setattr(os, "fchown", refused)
+    monkeypatch.setattr(os, "fstat", Another)
+    refused_untouched(session, lambda: apply.apply_plan(plan, DEFAULT_LIMITS), "owner-lost")
+
+
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("call", ["write", "fsync", "rename", "link", "fchmod", "open"])
 def test_a_failing_system_call_leaves_the_old_file(
     call: str, session: Path, monkeypatch: pytest.MonkeyPatch
@@ -126,13 +162,6 @@ def killed_at(run: Callable[[], object], at: int) -> bool:
             os._exit(code)
     _, status = os.waitpid(child, 0)
     return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No waiting, and no look at the processes of this machine: neither adds a moment at which to die."""
-    monkeypatch.setattr(live, "_processes", list[str])
-    monkeypatch.setattr(apply, "_SETTLE_SECONDS", 0)
 
 
 @pytest.mark.usefixtures("quick")

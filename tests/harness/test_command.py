@@ -14,6 +14,7 @@ from deltafold.cli import main
 from deltafold.harness.repair import apply, plan
 from tests.harness import samples
 from tests.harness.samples import Log
+from tests.harness.test_repair import NOT_REPAIRED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -188,6 +189,21 @@ def test_repair_of_a_root_with_apply_leaves_the_healthy_alone(
     code, out, _ = run(capsys, "restore", str(tmp_path))
     assert code == 0
     assert "no-backup" in out
+
+
+@pytest.mark.parametrize("name", NOT_REPAIRED)
+def test_apply_touches_nothing_where_nothing_is_to_be_repaired(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither a byte nor a time, and no file beside it."""
+    path = samples.copy(name, tmp_path / "root")
+    before = {entry: entry.stat() for entry in tmp_path.rglob("*") if entry.is_file()}
+    run(capsys, "repair", "--apply", str(path))
+    after = {entry: entry.stat() for entry in tmp_path.rglob("*") if entry.is_file()}
+    for one, two in zip(before.items(), after.items(), strict=True):
+        assert one[0] == two[0]
+        assert (one[1].st_ino, one[1].st_mtime_ns) == (two[1].st_ino, two[1].st_mtime_ns)
+    assert path.read_bytes() == samples.data(name)
 
 
 @pytest.mark.parametrize("where", ["plan", "apply"])

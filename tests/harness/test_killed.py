@@ -18,7 +18,7 @@ import pytest
 
 from deltafold.harness.check import CLEAN, Scan
 from deltafold.harness.limits import DEFAULT_LIMITS
-from deltafold.harness.repair import apply, backup, live
+from deltafold.harness.repair import apply, backup
 from tests.harness import samples
 from tests.harness.applying import applied, names, planned
 from tests.support import ROOT
@@ -75,13 +75,6 @@ def moments(log: Path, begin: str) -> list[str]:
             found.append((name, f"{name}:signal=SIGKILL:when={counts[name]}"))
     near = {near for at, (name, _) in enumerate(found) if name in SWAP for near in (at, at + 1)}
     return [moment for at, (_, moment) in enumerate(found) if at in near or at % STRIDE == 0]
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The test's own steps wait for nobody."""
-    monkeypatch.setattr(live, "_processes", list[str])
-    monkeypatch.setattr(apply, "_SETTLE_SECONDS", 0)
 
 
 def assert_alone(path: Path) -> None:

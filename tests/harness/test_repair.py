@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from deltafold.harness import zstd
 from deltafold.harness.document import open_document
 from deltafold.harness.limits import DEFAULT_LIMITS
 from deltafold.harness.model.reader import answer
@@ -130,6 +131,32 @@ def test_frames_stay_one_header_and_one_a_batch(name: str) -> None:
     kept = {old.data[frame.start : frame.end] for frame in old.frames if frame.plain is not None}
     fresh = [frame for frame in new.frames if new.data[frame.start : frame.end] not in kept]
     assert len(fresh) <= 2
+
+
+def batches(content: bytes, size: int) -> bytes:
+    """A plain log as the Harness writes it compressed: the header alone, then some lines a frame."""
+    header, *rest = content.splitlines(keepends=True)
+    parts = [header, *(b"".join(rest[at : at + size]) for at in range(0, len(rest), size))]
+    return b"".join(map(zstd.encode_frame, parts))
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+@pytest.mark.parametrize("name", ["poison-empty-identity-raw", "poison-parallel-empty-raw"])
+def test_only_the_frames_of_touched_lines_are_written_anew(name: str, size: int) -> None:
+    where = samples.Place("session.jsonl.zstd", None, "zstd", None)
+    plan = plan_of(batches(samples.data(name), size), None, where)
+    mended = samples.plan(name)
+    assert plan.data is not None
+    assert mended.data is not None
+    old, new = (
+        open_document(data, "zstd", DEFAULT_LIMITS) for data in (batches(samples.data(name), size), plan.data)
+    )
+    assert [frame.plain for frame in new.frames] == [
+        frame.plain for frame in open_document(batches(mended.data, size), "zstd", DEFAULT_LIMITS).frames
+    ]
+    for one, two in zip(old.frames, new.frames, strict=True):
+        kept = old.data[one.start : one.end] == new.data[two.start : two.end]
+        assert kept is (one.plain == two.plain)
 
 
 def test_the_checkpoint_is_offered_and_can_be_taken() -> None:

@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 
+from deltafold.harness import zstd
 from deltafold.harness.repair.draft import Options, placeholder
 from tests.harness import samples
 from tests.harness.samples import Log, plan_of
@@ -39,6 +40,23 @@ def test_how_the_last_turn_ended_is_said_to_be_lost() -> None:
     assert plan.draft.removed[0].raw.endswith(b'"reason":{"kind":"complete#')
     after = next((samples.FOLDER / "last-turn-end-garbled" / "after-load").iterdir()).read_bytes()
     assert plan.data == after
+
+
+def test_a_garbled_last_turn_end_in_a_frame_is_said_to_be_lost_too() -> None:
+    """There a load refuses the session instead of ending the turn anew."""
+    header, _, rest = samples.data("last-turn-end-garbled").partition(b"\n")
+    content = zstd.encode_frame(header + b"\n") + zstd.encode_frame(rest)
+    plan = plan_of(content, None, samples.Place("session.jsonl.zstd", None, "zstd", None))
+    assert "torn JSONL record" in str(plan.before["message"])
+    assert plan.lost == ["line 45: 93 bytes that were a turn/end; how that turn ended is lost"]
+    assert samples.events(plan.data or b"", "zstd")[-1]["data"]["reason"] == {"kind": "interrupted"}
+
+
+def test_a_lone_surrogate_gives_way_to_a_sign_and_nothing_else_changes() -> None:
+    plan = samples.plan("lone-surrogate")
+    old = samples.data("lone-surrogate")
+    assert plan.data == old.replace(rb"\ud83d", rb"\ufffd") != old
+    assert [(change.kind, change.origin) for change in plan.changes] == [("lone-surrogate", "derived")]
 
 
 def test_a_complete_last_line_without_its_end_is_kept() -> None:

@@ -11,7 +11,6 @@ which is then put back.
 from __future__ import annotations
 
 import os
-import stat
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -128,10 +127,10 @@ def _settled(session: Directory, name: str, limits: Limits) -> Bytes:
 
 def swap(session: Directory, name: str, old: Bytes, fresh: bytes, verdict: _Verdict | None) -> None:
     """Put new bytes in place of a file whose state is known; raises RefusedError where that state is gone."""
-    mode = stat.S_IMODE(os.stat(name, dir_fd=session.fd, follow_symlinks=False).st_mode)
+    like = os.stat(name, dir_fd=session.fd, follow_symlinks=False)
     temporary, kept = temporary_name(name), temporary_name(name)
     try:
-        session.write_new(temporary, fresh, mode)
+        session.write_new(temporary, fresh, like)
         if verdict is not None:
             verdict(read_bytes(temporary, verdict.limits, dir_fd=session.fd).data)
         assert_not_open(session, name)

@@ -84,18 +84,23 @@ class Directory:
         """Open a regular file for reading."""
         return open_regular(name, dir_fd=self.fd)
 
-    def write_new(self, name: str, data: bytes, mode: int = 0o600) -> None:
-        """Write a file that must not be there yet and make its bytes durable; gone again when that fails."""
+    def write_new(self, name: str, data: bytes, like: os.stat_result | None = None) -> None:
+        """Write a file that must not be there yet and make its bytes durable; gone again when that fails.
+
+        It gets owner and mode of `like`, else it is 0600. Raises RefusedError where the owner cannot be kept.
+        """
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(name, flags, 0o600, dir_fd=self.fd)
         try:
             try:
                 _write_all(descriptor, data)
-                os.fchmod(descriptor, mode)
+                if like is not None:
+                    _keep_owner(descriptor, like)
+                    os.fchmod(descriptor, stat.S_IMODE(like.st_mode))
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
-        except OSError:
+        except (OSError, RefusedError):
             self.unlink(name)
             raise
 
@@ -153,6 +158,18 @@ def session_directory(place: Place) -> Generator[Directory]:
         above = opened.enter_context(Directory(os.path.realpath(place.root)))
         above = opened.enter_context(Directory(os.path.basename(project), parent=above))
         yield opened.enter_context(Directory(session, parent=above))
+
+
+def _keep_owner(descriptor: int, like: os.stat_result) -> None:
+    own = os.fstat(descriptor)
+    if (own.st_uid, own.st_gid) == (like.st_uid, like.st_gid):
+        return
+    try:
+        os.fchown(descriptor, like.st_uid, like.st_gid)
+    except PermissionError as error:
+        raise RefusedError(
+            "owner-lost", "the file belongs to another user, who could not write the new one"
+        ) from error
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
