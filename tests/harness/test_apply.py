@@ -114,6 +114,7 @@ def test_a_failing_system_call_leaves_the_old_file(
     assert session.read_bytes() == plan.data
 
 
+@pytest.mark.usefixtures("quick")
 def test_without_hard_links(session: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def none(*_given: Any, **_named: Any) -> None:
         raise OSError(errno.EPERM, "no hard links here")

@@ -33,6 +33,9 @@ def test_what_a_backup_holds(session: Path) -> None:
     assert all(entry.stat().st_mode & 0o777 == 0o600 for entry in (folder / done.backup).iterdir())
 
 
+pytestmark = pytest.mark.usefixtures("quick")
+
+
 def trail(session: Path) -> list[dict[str, Any]]:
     text = (session.parent / backup.FOLDER / backup.AUDIT).read_bytes()
     return [json.loads(line) for line in text.splitlines() if line.endswith(b"}")]

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 SAMPLES = samples.FOLDER
 
 
+pytestmark = pytest.mark.usefixtures("quick")
+
+
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
     code = main(["harness", *words])
     captured = capsys.readouterr()

@@ -165,6 +165,7 @@ def test_links_below_a_root_are_not_followed(tmp_path: Path) -> None:
     assert [fault.kind for result in results for fault in result.faults] == ["file-link", "file-link"]
 
 
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("which", ["project", "session"])
 def test_a_link_on_the_way_from_the_root_is_not_followed(which: str, tmp_path: Path) -> None:
     """Also where the path of the file itself is given: it would leave the root."""

@@ -51,7 +51,8 @@ def run(log: Path, *words: str, inject: str | None = None) -> int:
     tracer += [] if inject is None else ["-e", f"inject={inject}"]
     paths = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
     environment = {**os.environ, "PYTHONPATH": paths, "PYTHONHASHSEED": "0"}
-    command = [*tracer, sys.executable, "-B", "-W", "ignore", "-c", COMMAND, *words]
+    environment |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(log.parent / "compiled")}
+    command = [*tracer, sys.executable, "-W", "ignore", "-c", COMMAND, *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if "ptrace" in done.stderr:
         pytest.skip("processes may not be traced here")
@@ -96,8 +97,11 @@ def test_apply_killed_at_any_system_call(name: str, tmp_path: Path) -> None:
     log = tmp_path / "calls"
     path = samples.copy(name, tmp_path / "root")
     old, plan = path.read_bytes(), planned(path)
-    assert run(log, "repair", "--apply", str(path)) == 0
-    assert path.read_bytes() == plan.data
+    for _compiled in (False, True):
+        shutil.rmtree(tmp_path / "root")
+        samples.copy(name, tmp_path / "root")
+        assert run(log, "repair", "--apply", str(path)) == 0
+        assert path.read_bytes() == plan.data
     seen: list[bool] = []
     for inject in moments(log, str(tmp_path / "root")):
         shutil.rmtree(tmp_path / "root")
@@ -125,8 +129,11 @@ def test_restore_killed_at_any_system_call(tmp_path: Path) -> None:
     old, plan = path.read_bytes(), planned(path)
     applied(path)
     shutil.copytree(tmp_path / "root", tmp_path / "repaired")
-    assert run(log, "restore", str(path)) == 0
-    assert path.read_bytes() == old
+    for _compiled in (False, True):
+        shutil.rmtree(tmp_path / "root")
+        shutil.copytree(tmp_path / "repaired", tmp_path / "root")
+        assert run(log, "restore", str(path)) == 0
+        assert path.read_bytes() == old
     seen: list[bool] = []
     for inject in moments(log, str(tmp_path / "root")):
         shutil.rmtree(tmp_path / "root")
