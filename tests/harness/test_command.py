@@ -284,53 +284,6 @@ def test_repair_exit_codes(name: str, code: int, words: str, capsys: pytest.Capt
     assert words in out
 
 
-def test_the_report_holds_nothing_that_a_session_says(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    secrets = [
-        "home",
-        "demo",
-        "session-",
-        "Paris",
-        "weather",
-        "get_weather",
-        "call_00_x",
-        "deepseek-v4",
-        "Checking",
-        str(tmp_path),
-    ]
-    for command, name in [("check", name) for name in samples.CASES] + [
-        ("repair", name) for name in samples.CASES
-    ]:
-        report = tmp_path / "report.json"
-        run(capsys, command, "--report", str(report), str(samples.root(name)))
-        text = report.read_text()
-        for secret in secrets:
-            assert secret not in text.replace("session log", "").replace("session-title", ""), (name, secret)
-        assert json.loads(text)["sessions"]
-
-
-def test_the_report_says_what_is_needed_to_help(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    report = tmp_path / "report.json"
-    run(capsys, "repair", "--report", str(report), str(samples.root("tool-result-mismatched-ids")))
-    shown = json.loads(report.read_text())["sessions"][0]
-    assert shown["before"] == {
-        "error": "SessionPersistenceCorruptionError",
-        "message": 'stored session "…" failed validation: Error: session event at seq 25'
-        " message has mismatched tool call ids",
-    }
-    assert [fault["kind"] for fault in shown["faults"]] == ["id-disagrees", "result-mismatch"]
-    assert shown["changes"] == [
-        {
-            "kind": "result-id-empty",
-            "origin": "recovered",
-            "seq": 25,
-            "line": 22,
-            "member": "data.message.content.0.toolCallId",
-        }
-    ]
-
-
 def test_fork_and_checkpoint_from_the_command_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -341,6 +294,6 @@ def test_fork_and_checkpoint_from_the_command_line(
     path = log.write(tmp_path)
     code, out, _ = run(capsys, "repair", str(path))
     assert code == 2
-    assert "choice: --fork first" in out
+    assert re.search(r"choice: --fork first keeps .*; then opens: 6 events, last turn/end", out)
     assert run(capsys, "repair", "--fork", "first", str(path))[0] == 1
     assert run(capsys, "repair", "--checkpoint", str(path))[0] == 1

@@ -135,6 +135,8 @@ def test_a_fork_is_never_merged() -> None:
         "--fork last",
         "--checkpoint",
     ]
+    opens = [{"events": 12, "last": "turn/end"}, {"events": 18, "last": "turn/end"}, None]
+    assert [choice.get("then", {}).get("ok") for choice in undecided.choices()] == opens
     assert plan_of(both, Options(fork="first")).data == first
     assert plan_of(both, Options(fork="last")).data == second
 

@@ -257,10 +257,10 @@ def _repair(args: argparse.Namespace) -> int:
         if isinstance(plan, SessionCheck):
             code = max(code, plan.code)
             _json(plan.to_dict()) if args.json else _print_check(plan)
+            redacted.append(_redact_check(plan))
             continue
         code = max(code, _carry_out(args, plan, scan.limits))
-        if args.report:
-            redacted.append(redact_plan(plan))
+        redacted.append(redact_plan(plan))
     if args.report:
         _write_report(args.report, redacted)
     return max(code, _missing(scan))
@@ -346,7 +346,9 @@ def _print_plan(plan: Plan, outcome: Record) -> None:
     for lost in plan.lost:
         _say(f"  lost: {lost}")
     for choice in plan.choices():
-        _say(f"  choice: {choice['option']} keeps {choice['keeps']}")
+        then = choice.get("then")
+        opens = f"; then {_verdict(then)}" if isinstance(then, dict) and "ok" in then else ""
+        _say(f"  choice: {choice['option']} keeps {choice['keeps']}{opens}")
     for key, value in outcome.items():
         _say(f"  {key}: {value}")
 
