@@ -81,6 +81,20 @@ def test_the_report_says_what_is_needed_to_help(tmp_path: Path, capsys: pytest.C
     ]
 
 
+@pytest.mark.usefixtures("quick")
+def test_a_report_that_cannot_be_written_undoes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = samples.copy("poison-empty-identity-raw", tmp_path / "root")
+    nowhere = str(tmp_path / "nowhere" / "report.json")
+    code, out, err = run(capsys, "repair", "--apply", "--json", "--report", nowhere, str(path))
+    assert code == 3
+    assert "no report was written: No such file" in err
+    assert json.loads(out)["done"]["action"] == "repaired"
+    assert run(capsys, "check", str(path))[0] == 0
+    assert run(capsys, "check", "--report", nowhere, str(path))[0] == 3
+
+
 WORD = "CaNaRy"
 FORMS: list[Any] = [WORD, [WORD], {WORD: WORD}, WORD + ') "x" ', WORD + "\n", 'x" ' + WORD + ' "y']
 Spot = tuple[Any, Any]

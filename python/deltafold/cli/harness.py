@@ -138,9 +138,8 @@ def _check(args: argparse.Namespace) -> int:
             _print_check(result)
     if not args.json:
         _say(", ".join(f"{counts[code]} {words}" for code, words in _CODES.items()))
-    if args.report:
-        _write_report(args.report, redacted)
-    return max(_missing(scan), *(code for code, count in counts.items() if count), CLEAN)
+    reported = _write_report(args.report, redacted) if args.report else CLEAN
+    return max(reported, _missing(scan), *(code for code, count in counts.items() if count), CLEAN)
 
 
 def _print_check(result: SessionCheck) -> None:
@@ -167,9 +166,15 @@ def _redact_check(result: SessionCheck) -> Record:
     return redact_check(result)
 
 
-def _write_report(path: str, sessions: list[Record]) -> None:
+def _write_report(path: str, sessions: list[Record]) -> int:
+    """Write the report; where that fails say so, for what was done to the sessions is done."""
     text = json.dumps({"tool": "deltafold harness", "format": 1, "sessions": sessions}, indent=1)
-    Path(path).write_text(text + "\n", encoding="ascii")
+    try:
+        Path(path).write_text(text + "\n", encoding="ascii")
+    except OSError as error:
+        complain(f"no report was written: {error.strerror or error}")
+        return UNREADABLE
+    return CLEAN
 
 
 def _documents(args: argparse.Namespace, scan: Scan) -> Iterator[tuple[Place, Document | None, SessionCheck]]:
@@ -261,9 +266,8 @@ def _repair(args: argparse.Namespace) -> int:
             continue
         code = max(code, _carry_out(args, plan, scan.limits))
         redacted.append(redact_plan(plan))
-    if args.report:
-        _write_report(args.report, redacted)
-    return max(code, _missing(scan))
+    reported = _write_report(args.report, redacted) if args.report else CLEAN
+    return max(code, reported, _missing(scan))
 
 
 def _all_places(paths: Iterable[str], scan: Scan) -> list[Place]:
