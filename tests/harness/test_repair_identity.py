@@ -188,6 +188,30 @@ def test_the_seq_that_a_result_cites_says_more_than_the_id_it_carries() -> None:
     assert ids == [("a", "a", [one]), ("b", "b", [two])]
 
 
+def test_results_that_cite_nothing_and_carry_no_id_are_not_guessed_at() -> None:
+    """Of two open calls either could be meant: the results go to quarantine, the outcomes stay unknown."""
+    log = Log()
+    log.turn(1)
+    log.step(1, 1)
+    sources = [
+        log.chunk(1, 1, type="tool-call-delta", index=index, id=identity, name="t", argumentsDelta="")
+        for index, identity in enumerate("ab")
+    ]
+    log.assistant(1, 1, [{"type": "tool-call", "id": "", "name": "", "arguments": ""}] * 2, sources)
+    calls = [log.call(1, 1, "", "", "") for _ in sources]
+    results = [log.result(1, 1, "", 0, words, sourceEventSeqs=...) for words in ("one", "two")]
+    log.end(1, 1)
+    plan = plan_of(log.bytes())
+    assert plan.data is not None
+    assert plan.draft is not None
+    events = samples.events(plan.data)
+    ends = [event for event in events if event["type"] == "tool/result"]
+    assert [event["sourceEventSeqs"] for event in ends] == [[call] for call in calls]
+    assert {event["data"]["error"]["code"] for event in ends} == {"TOOL_OUTCOME_UNKNOWN"}
+    assert [entry.seq for entry in plan.draft.removed] == results
+    assert [json.loads(entry.raw)["seq"] for entry in plan.draft.removed] == results
+
+
 def test_an_unnamed_call_among_named_ones_goes_alone() -> None:
     """All six records are alike but for their seqs; what the results cite keeps them apart."""
     log = Log()
