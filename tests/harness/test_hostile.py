@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 from dataclasses import replace
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from deltafold.cli import main
 from deltafold.harness import document, source, zstd
 from deltafold.harness.check import Scan, check_place
 from deltafold.harness.faults import find_faults
@@ -24,6 +26,7 @@ from deltafold.harness.layout import (
 from deltafold.harness.limits import DEFAULT_LIMITS, RefusedError
 from deltafold.harness.model import reader, surface
 from deltafold.harness.repair import draft
+from deltafold.harness.repair.apply import apply_plan, restore_file
 from deltafold.harness.repair.draft import Options
 from deltafold.harness.repair.plan import make_plan
 from tests.harness import hostile, samples
@@ -51,6 +54,50 @@ def test_a_bomb_costs_no_more_than_the_limit(tmp_path: Path) -> None:
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     assert result.faults[0].kind == "plain-too-large"
     assert grown < 64 << 10
+
+
+def repeated(byte: bytes, size: int) -> bytes:
+    """A frame that unpacks to one byte many times over, in blocks of 128 KiB that take 4 bytes each."""
+    block = (1 << 17 << 3 | 1 << 1).to_bytes(3, "little") + byte
+    last = (1 << 17 << 3 | 1 << 1 | 1).to_bytes(3, "little") + byte
+    return b"\x28\xb5\x2f\xfd\x00\x58" + block * ((size >> 17) - 1) + last
+
+
+@pytest.mark.parametrize(
+    ("byte", "size", "kind"),
+    [
+        (b"x", 1 << 30, "plain-too-large"),
+        (b"\n", 1 << 40, "plain-too-large"),
+        (b"x", 128 << 20, "line-too-long"),
+    ],
+)
+def test_a_line_of_a_gigabyte_and_a_terabyte_of_lines(
+    byte: bytes, size: int, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the limits as they are: refused by name; what its blocks say is enough, nothing is unpacked."""
+    path = tmp_path / "--w--" / "s" / "session.jsonl.zstd"
+    path.parent.mkdir(parents=True)
+    header = zstd.encode_frame(samples.dumps(Log().header) + b"\n")
+    path.write_bytes(header + repeated(byte, size) + zstd.encode_frame(b"\n"))
+    pulled: list[int] = []
+    real = zstd._pull
+    monkeypatch.setattr(zstd, "_pull", lambda *given: pulled.append(1) or real(*given))
+    result = check_place(place_of(str(path)))
+    assert [fault.kind for fault in result.faults] == [kind]
+    assert bool(pulled) is (kind == "line-too-long")
+    code = main(["harness", "repair", "--apply", str(path)])
+    assert code == 3
+    assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+
+
+def test_a_plain_line_of_a_gigabyte(tmp_path: Path) -> None:
+    log = Log()
+    log.whole_turn(1)
+    path = log.write(tmp_path)
+    os.truncate(path, 1 << 30)
+    assert [fault.kind for fault in check_place(place_of(str(path))).faults] == ["file-too-large"]
+    os.truncate(path, 128 << 20)
+    assert [fault.kind for fault in check_place(place_of(str(path))).faults] == ["line-too-long"]
 
 
 def test_a_file_that_lies_about_its_size_is_no_bomb(tmp_path: Path) -> None:
@@ -116,6 +163,38 @@ def test_links_below_a_root_are_not_followed(tmp_path: Path) -> None:
     assert len(index.links) == 2
     results = list(Scan().run([str(base)]))
     assert [fault.kind for result in results for fault in result.faults] == ["file-link", "file-link"]
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("which", ["project", "session"])
+def test_a_link_on_the_way_from_the_root_is_not_followed(which: str, tmp_path: Path) -> None:
+    """Also where the path of the file itself is given: it would leave the root."""
+    base, outside = tmp_path / "root", tmp_path / "outside"
+    target = samples.copy("poison-empty-identity-raw", outside)
+    project, session = target.parent.parent.name, target.parent.name
+    path = base / project / session / target.name
+    plan = make_plan(target.read_bytes(), place_of(str(path)), Options(), DEFAULT_LIMITS)
+    link = base / project if which == "project" else base / project / session
+    link.parent.mkdir(parents=True)
+    link.symlink_to(outside / link.relative_to(base))
+    assert path.read_bytes() == target.read_bytes()
+    assert [fault.kind for fault in check_place(place_of(str(path))).faults] == ["file-link"]
+    for run in (lambda: apply_plan(plan, DEFAULT_LIMITS), lambda: restore_file(str(path), DEFAULT_LIMITS)):
+        with pytest.raises(RefusedError) as refused:
+            run()
+        assert refused.value.kind == "file-link"
+    assert list(target.parent.iterdir()) == [target]
+    assert target.read_bytes() == samples.data("poison-empty-identity-raw")
+
+
+def test_a_root_may_be_a_link(tmp_path: Path) -> None:
+    path = samples.copy("poison-empty-identity-raw", tmp_path / "disk")
+    (tmp_path / "sessions").symlink_to(tmp_path / "disk")
+    (result,) = Scan().run([str(tmp_path / "sessions")])
+    plan = make_plan(path.read_bytes(), result.place, Options(), DEFAULT_LIMITS)
+    assert result.place.path.startswith(str(tmp_path / "sessions"))
+    apply_plan(plan, DEFAULT_LIMITS)
+    assert path.read_bytes() == plan.data
 
 
 @pytest.mark.parametrize(

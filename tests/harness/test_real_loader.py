@@ -1,9 +1,6 @@
 """The published packages themselves: they open what was repaired, and answer as the model does.
 
-Needs npm and the packages `@deepseek-ai/dsh-*` 0.1.0-rc.8 from the npm registry, and a Node with zstd (22.15
-or later; an older one is replaced by the package `node`). They are put into the folder that
-DELTAFOLD_HARNESS_NPM names, else into a temporary one. Where that cannot be had, everything here skips and
-says why.
+`npm.py` says what is needed; where that cannot be had, everything here skips and says why.
 """
 
 from __future__ import annotations
@@ -11,21 +8,22 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from deltafold.cli import main
 from deltafold.harness.document import open_document
 from deltafold.harness.js import JsError
 from deltafold.harness.layout import index_root
 from deltafold.harness.limits import DEFAULT_LIMITS
 from deltafold.harness.model import errors, listing, reader
+from deltafold.harness.repair import backup
 from deltafold.harness.repair.draft import Options
 from deltafold.harness.repair.plan import make_plan
-from tests.harness import mutate, samples
+from tests.harness import mutate, npm, samples
 from tests.harness.samples import place_of
 from tests.support import FIXED_SEED, RANDOM_SEED
 
@@ -35,64 +33,15 @@ if TYPE_CHECKING:
     from deltafold.harness.document import Document
     from deltafold.harness.layout import Place
 
-VERSION = "0.1.0-rc.8"
-PACKAGES = [
-    f"@deepseek-ai/dsh-{name}@{VERSION}"
-    for name in ("session", "session-persistence", "session-persistence-jsonl")
-]
-NODE = "node@22"
-HAS_ZSTD = "import('node:zlib').then(zlib => process.exit(zlib.zstdCompressSync ? 0 : 1))"
+COUNT = 1500 if "DELTAFOLD_HARNESS_LONG" in os.environ else 60
 Request = dict[str, Any]
-
-
-def _quiet(*words: str, folder: Path, timeout: int) -> subprocess.CompletedProcess[str] | None:
-    try:
-        return subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=timeout, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-
-
-def _usable(node: str, folder: Path) -> bool:
-    done = _quiet(node, "-e", HAS_ZSTD, folder=folder, timeout=30)
-    return done is not None and done.returncode == 0
-
-
-def _install(folder: Path, *packages: str, scripts: bool = False) -> str | None:
-    """Install packages into a folder; the reason where that cannot be done."""
-    npm = shutil.which("npm")
-    if npm is None:
-        return "npm is not here"
-    options = ["--no-audit", "--no-fund", "--no-save", *([] if scripts else ["--ignore-scripts"])]
-    done = _quiet(npm, "install", *options, *packages, folder=folder, timeout=300)
-    if done is None or done.returncode:
-        return f"npm cannot install {packages[0]}: {(done.stderr if done else 'no answer').strip()[:200]}"
-    return None
-
-
-def _prepare(folder: Path) -> tuple[str, str | None]:
-    """Return a Node that can run the loader, and the reason where there is none."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / "package.json").exists():
-        (folder / "package.json").write_text('{"private":true,"type":"module"}\n')
-    wanted = folder / "node_modules" / "@deepseek-ai" / "dsh-session-persistence-jsonl" / "package.json"
-    if not wanted.is_file():
-        reason = _install(folder, *PACKAGES)
-        if reason is not None:
-            return "", reason
-    for node in (shutil.which("node"), str(folder / "node_modules" / "node" / "bin" / "node")):
-        if node is not None and _usable(node, folder):
-            return node, None
-    reason = _install(folder, *PACKAGES, NODE, scripts=True)
-    node = str(folder / "node_modules" / "node" / "bin" / "node")
-    return node, reason or (None if _usable(node, folder) else "no Node with zstd can be had")
 
 
 @pytest.fixture(scope="session")
 def real(tmp_path_factory: pytest.TempPathFactory) -> Callable[[list[Request]], list[Any]]:
     """What the published packages answer to a list of requests."""
-    given = os.environ.get("DELTAFOLD_HARNESS_NPM")
-    folder = Path(given) if given else tmp_path_factory.mktemp("npm")
-    node, reason = _prepare(folder)
+    folder = npm.folder(tmp_path_factory)
+    node, reason = npm.prepare(folder)
     if reason is not None:
         pytest.skip(reason)
     script = folder / "loader.mjs"
@@ -154,24 +103,46 @@ def test_all_samples_are_answered_alike(real: Callable[[list[Request]], list[Any
     assert differing == []
 
 
-def test_every_repaired_sample_opens(real: Callable[[list[Request]], list[Any]], tmp_path: Path) -> None:
+def test_check_shows_word_for_word_what_the_packages_answer(
+    real: Callable[[list[Request]], list[Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All 112 samples by `check --json` itself, those without a given outcome too."""
+    requests, shown = [], []
+    for name, case in samples.CASES.items():
+        path = samples.copy(name, tmp_path / name)
+        main(["harness", "check", "--json", str(path)])
+        result = json.loads(capsys.readouterr().out)
+        shown.append((name, {key: result[key] for key in ("ok", "error", "message") if key in result}))
+        requests.append(request_for(tmp_path / name, case["sid"], case["compression"], "inspect"))
+    answers = real(requests)
+    assert len(answers) == 112
+    for (name, found), answer in zip(shown, answers, strict=True):
+        wanted = json.loads(json.dumps(answer["inspect"]).replace(str(tmp_path / name), "<ROOT>"))
+        assert found == wanted, name
+
+
+@pytest.mark.usefixtures("quick")
+def test_every_repaired_sample_opens(
+    real: Callable[[list[Request]], list[Any]],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """By the command, with the backup left beside the log: it is no session to the real reader."""
     requests, plans = [], []
     for name, case in samples.CASES.items():
         path = samples.copy(name, tmp_path / name)
-        plan = make_plan(path.read_bytes(), place_of(str(path)), Options(cwd="/home/demo"), DEFAULT_LIMITS)
-        if plan.data is not None:
-            path.write_bytes(plan.data)
-            requests.append(
-                request_for(
-                    tmp_path / name, case["sid"], case["compression"], "list", "inspect", "load", "inspect"
-                )
-            )
+        main(["harness", "repair", "--apply", "--json", "--cwd", "/home/demo", str(path)])
+        plan = json.loads(capsys.readouterr().out)
+        if "done" in plan:
+            assert (path.parent / backup.FOLDER / plan["done"]["backup"] / path.name).is_file()
+            ops = ("list", "inspect", "load", "inspect")
+            requests.append(request_for(tmp_path / name, case["sid"], case["compression"], *ops))
             plans.append((name, case["sid"], plan))
     answers = real(requests)
     assert len(plans) >= 79
     for (name, sid, plan), answer in zip(plans, answers, strict=True):
-        assert answer["inspect"] == plan.after, name
-        assert answer["load"] == plan.after, name
+        assert answer["inspect"] == plan["after"], name
+        assert answer["load"] == plan["after"], name
         assert answer["list"] == {"ok": [sid]}, name
 
 
@@ -185,7 +156,7 @@ def test_mutated_sessions_are_answered_alike_and_open_when_repaired(
         name for name, case in samples.CASES.items() if case["compression"] == "none" and "layout" not in name
     ]
     requests, repaired = [], []
-    for number in range(150):
+    for number in range(COUNT):
         name = chance.choice(plain)
         lines = mutate.mutate_lines(chance, samples.data(name).split(b"\n")[:-1] or [b""])
         compression = chance.choice(["none", "none", "zstd"])
@@ -209,4 +180,4 @@ def test_mutated_sessions_are_answered_alike_and_open_when_repaired(
         assert answer == model(request), (seed, request)
     for (plan, request), answer in zip(repaired, answers[len(requests) :], strict=True):
         assert answer["inspect"] == plan.after, (seed, request)
-    assert len(repaired) > 50
+    assert len(repaired) > COUNT // 3

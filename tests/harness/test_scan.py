@@ -48,13 +48,13 @@ class Counts:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.read = 0
-        real = source.read_bytes
+        real = source.read_place
 
-        def counted(path: str, limits: Any, **named: Any) -> Any:
+        def counted(place: Any, limits: Any) -> Any:
             self.read += 1
-            return real(path, limits, **named)
+            return real(place, limits)
 
-        monkeypatch.setattr(check, "read_bytes", counted)
+        monkeypatch.setattr(check, "read_place", counted)
 
 
 def test_ten_thousand_sessions(large_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

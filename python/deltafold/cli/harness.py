@@ -5,6 +5,7 @@ Sessions of DeepSeek Harness, looked at and mended.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from dataclasses import replace
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from deltafold.harness.document import Document
     from deltafold.harness.js import Record
     from deltafold.harness.layout import Place
+    from deltafold.harness.repair.draft import Options
     from deltafold.harness.repair.plan import Plan
 
 _PATHS: Final = "a session file, a session directory, or a whole root"
@@ -136,9 +138,8 @@ def _check(args: argparse.Namespace) -> int:
             _print_check(result)
     if not args.json:
         _say(", ".join(f"{counts[code]} {words}" for code, words in _CODES.items()))
-    if args.report:
-        _write_report(args.report, redacted)
-    return max(_missing(scan), *(code for code, count in counts.items() if count), CLEAN)
+    reported = _write_report(args.report, redacted) if args.report else CLEAN
+    return max(reported, _missing(scan), *(code for code, count in counts.items() if count), CLEAN)
 
 
 def _print_check(result: SessionCheck) -> None:
@@ -165,16 +166,22 @@ def _redact_check(result: SessionCheck) -> Record:
     return redact_check(result)
 
 
-def _write_report(path: str, sessions: list[Record]) -> None:
+def _write_report(path: str, sessions: list[Record]) -> int:
+    """Write the report; where that fails say so, for what was done to the sessions is done."""
     text = json.dumps({"tool": "deltafold harness", "format": 1, "sessions": sessions}, indent=1)
-    Path(path).write_text(text + "\n", encoding="ascii")
+    try:
+        Path(path).write_text(text + "\n", encoding="ascii")
+    except OSError as error:
+        complain(f"no report was written: {error.strerror or error}")
+        return UNREADABLE
+    return CLEAN
 
 
 def _documents(args: argparse.Namespace, scan: Scan) -> Iterator[tuple[Place, Document | None, SessionCheck]]:
     """Yield every session with its document, None where it cannot be read."""
-    from deltafold.harness.check import check_place, examine  # noqa: PLC0415
+    from deltafold.harness.check import examine, unreadable  # noqa: PLC0415
     from deltafold.harness.document import open_document  # noqa: PLC0415
-    from deltafold.harness.source import read_bytes  # noqa: PLC0415
+    from deltafold.harness.source import read_place  # noqa: PLC0415
 
     for path in args.paths:
         places, _ = scan.places(path)
@@ -182,12 +189,13 @@ def _documents(args: argparse.Namespace, scan: Scan) -> Iterator[tuple[Place, Do
             scan.empty.append(path)
         for place in places:
             try:
-                data = read_bytes(place.path, scan.limits).data
+                data = read_place(place, scan.limits).data
                 document = open_document(data, place.compression, scan.limits)
-            except (RefusedError, OSError):
-                yield place, None, check_place(place, None, scan.limits)
+                result = examine(document, place, None)
+            except Exception as error:  # noqa: BLE001  # one bad file never hides the others
+                yield place, None, unreadable(place, error)
             else:
-                yield place, document, examine(document, place, None)
+                yield place, document, result
 
 
 def _show(args: argparse.Namespace) -> int:
@@ -254,13 +262,12 @@ def _repair(args: argparse.Namespace) -> int:
         if isinstance(plan, SessionCheck):
             code = max(code, plan.code)
             _json(plan.to_dict()) if args.json else _print_check(plan)
+            redacted.append(_redact_check(plan))
             continue
         code = max(code, _carry_out(args, plan, scan.limits))
-        if args.report:
-            redacted.append(redact_plan(plan))
-    if args.report:
-        _write_report(args.report, redacted)
-    return max(code, _missing(scan))
+        redacted.append(redact_plan(plan))
+    reported = _write_report(args.report, redacted) if args.report else CLEAN
+    return max(code, reported, _missing(scan))
 
 
 def _all_places(paths: Iterable[str], scan: Scan) -> list[Place]:
@@ -274,17 +281,15 @@ def _all_places(paths: Iterable[str], scan: Scan) -> list[Place]:
     return found
 
 
-def _planned(place: Place, options: object, limits: Limits) -> Plan | SessionCheck:
-    from deltafold.harness.check import check_place  # noqa: PLC0415
-    from deltafold.harness.repair.draft import Options  # noqa: PLC0415
+def _planned(place: Place, options: Options, limits: Limits) -> Plan | SessionCheck:
+    from deltafold.harness.check import unreadable  # noqa: PLC0415
     from deltafold.harness.repair.plan import make_plan  # noqa: PLC0415
-    from deltafold.harness.source import read_bytes  # noqa: PLC0415
+    from deltafold.harness.source import read_place  # noqa: PLC0415
 
-    chosen = options if isinstance(options, Options) else Options()
     try:
-        return make_plan(read_bytes(place.path, limits).data, place, chosen, limits)
-    except (RefusedError, OSError):
-        return check_place(place, None, limits)
+        return make_plan(read_place(place, limits).data, place, options, limits)
+    except Exception as error:  # noqa: BLE001  # one bad file never hides the others
+        return unreadable(place, error)
 
 
 def _carry_out(args: argparse.Namespace, plan: Plan, limits: Limits) -> int:
@@ -308,14 +313,21 @@ def _carry_out(args: argparse.Namespace, plan: Plan, limits: Limits) -> int:
 
 
 def _applied(plan: Plan, limits: Limits) -> tuple[Record, int]:
-    from deltafold.harness.repair.apply import apply_plan  # noqa: PLC0415
+    from deltafold.harness.repair.apply import apply_plan, holds  # noqa: PLC0415
 
     try:
         return {"done": apply_plan(plan, limits).to_dict()}, CLEAN
     except RefusedError as error:
         return {"refused": {"kind": error.kind, "message": error.message}}, DAMAGED
-    except OSError as error:
-        return {"refused": {"kind": "file-unreadable", "message": error.strerror or str(error)}}, UNREADABLE
+    except Exception as error:  # noqa: BLE001  # one bad file never hides the others
+        fresh = hashlib.sha256(plan.data or b"").hexdigest()
+        return _failed(error, holds(plan.place.path, fresh, plan.sha256, limits)), UNREADABLE
+
+
+def _failed(error: Exception, file: str) -> Record:
+    """Say which error came, and whether the old file or the new one stands."""
+    words = error.strerror if isinstance(error, OSError) else None
+    return {"failed": {"message": words or f"{type(error).__name__}: {error}", "file": file}}
 
 
 def _print_plan(plan: Plan, outcome: Record) -> None:
@@ -338,7 +350,9 @@ def _print_plan(plan: Plan, outcome: Record) -> None:
     for lost in plan.lost:
         _say(f"  lost: {lost}")
     for choice in plan.choices():
-        _say(f"  choice: {choice['option']} keeps {choice['keeps']}")
+        then = choice.get("then")
+        opens = f"; then {_verdict(then)}" if isinstance(then, dict) and "ok" in then else ""
+        _say(f"  choice: {choice['option']} keeps {choice['keeps']}{opens}")
     for key, value in outcome.items():
         _say(f"  {key}: {value}")
 
@@ -354,11 +368,11 @@ def _restore(args: argparse.Namespace) -> int:
         except RefusedError as error:
             shown["refused"] = {"kind": error.kind, "message": error.message}
             code = max(code, CLEAN if error.kind == "no-backup" and len(args.paths) < scan.known else DAMAGED)
-        except OSError as error:
-            shown["refused"] = {"kind": "file-unreadable", "message": error.strerror or str(error)}
+        except Exception as error:  # noqa: BLE001  # one bad file never hides the others
+            shown |= _failed(error, "unknown")
             code = UNREADABLE
         if args.json:
             _json(shown)
         else:
-            _say(f"{place.path}: {shown.get('done', shown.get('refused'))}")
+            _say(f"{place.path}: {shown.get('done') or shown.get('refused') or shown.get('failed')}")
     return max(code, _missing(scan))

@@ -12,17 +12,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from deltafold.harness.js import UNDEFINED, JsValue, Record, as_int, as_record, as_text, map_key
+from deltafold.reference.identity import accept
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _ATTEMPT_ENDS: Final = ("assistant/message", "step/start", "step/end", "turn/start", "turn/end", "llm/retry")
 _STEP_ENDS: Final = ("step/start", "step/end", "turn/start", "turn/end")
-
-
-def accept(value: JsValue) -> str | None:
-    """Accept an id or a name only from a non-empty string (I1)."""
-    return value if isinstance(value, str) and value else None
 
 
 @dataclass(slots=True, eq=False)

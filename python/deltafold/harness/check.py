@@ -21,7 +21,7 @@ from deltafold.harness.js import JsError, Record, stringify
 from deltafold.harness.layout import RAW_NAME, ZSTD_NAME, Place, RootIndex, index_root, is_project, place_of
 from deltafold.harness.limits import DEFAULT_LIMITS, Limits, RefusedError
 from deltafold.harness.model import errors, listing, reader
-from deltafold.harness.source import read_bytes
+from deltafold.harness.source import read_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -131,14 +131,19 @@ def check_place(
 ) -> SessionCheck:
     """Check one session file. Never raises for what the file is or holds."""
     try:
-        content = read_bytes(place.path, limits)
+        content = read_place(place, limits)
         return examine(open_document(content.data, place.compression, limits), place, rules)
-    except RefusedError as error:
-        return _refused(place, error.kind, error.message)
-    except OSError as error:
-        return _refused(place, "file-unreadable", error.strerror or str(error), "OSError")
     except Exception as error:  # noqa: BLE001  # one bad file never hides the others
-        return _refused(place, "file-unreadable", f"the check itself failed: {type(error).__name__}: {error}")
+        return unreadable(place, error)
+
+
+def unreadable(place: Place, error: Exception) -> SessionCheck:
+    """Return the result for a file that may not or cannot be read, or at which this program itself fails."""
+    if isinstance(error, RefusedError):
+        return _refused(place, error.kind, error.message)
+    if isinstance(error, OSError):
+        return _refused(place, "file-unreadable", error.strerror or str(error), "OSError")
+    return _refused(place, "file-unreadable", f"the check itself failed: {type(error).__name__}: {error}")
 
 
 @dataclass(slots=True)

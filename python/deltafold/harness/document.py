@@ -223,7 +223,8 @@ def _open_zstd(document: Document, bounds: _Bounds, *, lenient: bool) -> None:
 def _find_frames(document: Document, bounds: _Bounds, *, lenient: bool) -> None:
     data, start = document.data, 0
     while True:
-        scan = zstd.scan_frames(data, maximum=bounds.limits.frames, start=start)
+        limits = bounds.limits
+        scan = zstd.scan_frames(data, maximum=limits.frames, limit=limits.plain_bytes, start=start)
         for frame in scan.frames:
             document.frames.append(_frame(data, frame, bounds, lenient=lenient))
         document.torn_start, document.structure_error = scan.torn_start, scan.error

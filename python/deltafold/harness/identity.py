@@ -8,11 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from deltafold.harness.calls import Call, CallMap, accept
 from deltafold.harness.js import UNDEFINED, Record, as_record
+from deltafold.reference.identity import accept
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from deltafold.harness.calls import Call, CallMap
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from deltafold.harness.calls import Attempt, Block, Call, CallMap, accept, attempts_of, cited
+from deltafold.harness.calls import Attempt, Block, Call, CallMap, attempts_of, cited
 from deltafold.harness.js import UNDEFINED, JsonValue, JsValue, Record, as_int, as_record, map_key
+from deltafold.reference.identity import accept
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

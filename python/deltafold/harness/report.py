@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     from deltafold.harness.faults import Fault
     from deltafold.harness.repair.plan import Plan
 
-_QUOTED: Final = re.compile(r'"[^"]*"?')
-_RAW_LOG: Final = re.compile(r"\(raw log: .*\)")
-_GOT: Final = re.compile(r"got (?!-?\d+\)).*\)")
+_QUOTED: Final = re.compile(r'".*"|".*', re.DOTALL)
+"""From the first quote to the last: what is quoted may hold quotes itself."""
+_RAW_LOG: Final = re.compile(r"\(raw log: .*\)", re.DOTALL)
+_GOT: Final = re.compile(r"\bgot (?!-?\d+\)?$).*", re.DOTALL)
+_SESSION: Final = "\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE QUOTATION MARK}"
+_OWN_FAILURE: Final = re.compile(r"(the check itself failed: \w+): .*", re.DOTALL)
 _MEMBERS: Final = frozenset(
     {
         *(
@@ -56,17 +59,21 @@ _ERRORS: Final = (
 )
 
 
-def _redacted_message(message: str) -> str:
-    """Keep the words that are the reader's own; what it quotes from the session goes."""
-    kept = _RAW_LOG.sub("(raw log: …)", _QUOTED.sub('"…"', message))
-    return _GOT.sub("got …)", kept)
+def _redacted_message(message: str, session: str) -> str:
+    """Keep the words that are the reader's own; what it quotes from the session goes.
+
+    The id of the session is known and taken out first, so that the words behind it stay.
+    """
+    kept = _RAW_LOG.sub("(raw log: …)", message).replace(f'"{session}"', _SESSION)
+    kept = _GOT.sub("got …", _QUOTED.sub('"…"', kept))
+    return _OWN_FAILURE.sub(r"\1", kept).replace(_SESSION, '"…"')
 
 
-def _redacted_answer(answer: Record) -> Record:
+def _redacted_answer(answer: Record, session: str) -> Record:
     if "ok" in answer:
         return {"ok": answer["ok"]}
     name = as_text(answer.get("error")) or ""
-    message = _redacted_message(as_text(answer.get("message")) or "")
+    message = _redacted_message(as_text(answer.get("message")) or "", session)
     return {"error": name if name in _ERRORS else "Error", "message": message}
 
 
@@ -94,7 +101,7 @@ def redact_check(check: SessionCheck) -> Record:
         "session": _alias(check.session),
         "compression": check.place.compression,
         "bytes": check.size,
-        "answer": _redacted_answer(check.answer),
+        "answer": _redacted_answer(check.answer, check.session),
         "faults": faults,
     }
 
@@ -112,8 +119,8 @@ def redact_plan(plan: Plan) -> Record:
         "compression": plan.place.compression,
         "bytes": plan.size,
         "status": plan.status,
-        "before": _redacted_answer(plan.before),
-        "after": None if plan.after is None else _redacted_answer(plan.after),
+        "before": _redacted_answer(plan.before, plan.session),
+        "after": None if plan.after is None else _redacted_answer(plan.after, plan.session),
         "faults": [_redacted_fault(fault) for fault in plan.faults],
         "changes": changes,
         "quarantined": len(plan.draft.removed) if plan.draft is not None else 0,

@@ -1,5 +1,8 @@
 """Reading a session file without trusting its path: no links, regular files only, bounded."""
 
+# Paths stay the strings that the reader forms and quotes.
+# ruff: noqa: PTH114, PTH120
+
 from __future__ import annotations
 
 import errno
@@ -12,6 +15,7 @@ from typing import TYPE_CHECKING
 from deltafold.harness.limits import RefusedError
 
 if TYPE_CHECKING:
+    from deltafold.harness.layout import Place
     from deltafold.harness.limits import Limits
 
 _FLAGS = (
@@ -62,6 +66,19 @@ def open_regular(path: str, *, dir_fd: int | None = None) -> int:
         os.close(descriptor)
         raise RefusedError("file-not-regular", "not a regular file")
     return descriptor
+
+
+def read_place(place: Place, limits: Limits) -> Bytes:
+    """Read the file of a session, if no directory between its root and it is a link.
+
+    Raises RefusedError or OSError.
+    """
+    if place.root is not None:
+        session = os.path.dirname(place.path)
+        for folder in (session, os.path.dirname(session)):
+            if os.path.islink(folder):
+                raise RefusedError("file-link", "a link stands in place of a directory below the root")
+    return read_bytes(place.path, limits)
 
 
 def read_bytes(path: str, limits: Limits, *, dir_fd: int | None = None) -> Bytes:

@@ -20,9 +20,13 @@ _MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _RESERVED_BIT: Final = 0x18
 _SINGLE_SEGMENT: Final = 0x20
 _CHECKSUM: Final = 0x04
+_RAW_BLOCK: Final = 0
 _RLE_BLOCK: Final = 1
 _RESERVED_BLOCK: Final = 3
 _BLOCK_HEADER: Final = 3
+_UNBOUNDED: Final = 1 << 62
+_LARGEST_BLOCK: Final = 1 << 17
+"""What a valid block gives at most; the text of a raw or a repeated one is as long as its header says."""
 _FOUR_BYTE_DICTIONARY: Final = 3
 _READ: Final = 1 << 20
 _SMALL_READ: Final = 1 << 12
@@ -55,13 +59,32 @@ class _StructureError(Exception):
         self.at = at
 
 
-def scan_frames(data: bytes, *, maximum: int, start: int = 0) -> FrameScan:
-    """Find the frames from `start` on; a second pass after damage starts behind it."""
+class _Budget:
+    """How much text may come out; blocks that say their size are counted before anything is unpacked."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.left = limit
+
+    def take(self, size: int) -> None:
+        """Count one block; raises RefusedError where the file cannot stay within the limit."""
+        self.left -= size
+        if self.left < 0:
+            raise RefusedError("plain-too-large", f"unpacks to more than {self.limit} bytes")
+
+
+def scan_frames(data: bytes, *, maximum: int, limit: int = _UNBOUNDED, start: int = 0) -> FrameScan:
+    """Find the frames from `start` on; a second pass after damage starts behind it.
+
+    Raises RefusedError for more than `maximum` frames, and where their blocks say that more than `limit`
+    bytes come out.
+    """
     frames: list[FrameRange] = []
+    budget = _Budget(limit)
     offset = start
     while offset < len(data):
         try:
-            end = _frame_end(data, offset)
+            end = _frame_end(data, offset, budget)
         except _StructureError as error:
             return FrameScan(tuple(frames), error=str(error), error_at=offset)
         if end is None:
@@ -73,7 +96,7 @@ def scan_frames(data: bytes, *, maximum: int, start: int = 0) -> FrameScan:
     return FrameScan(tuple(frames))
 
 
-def _frame_end(data: bytes, start: int) -> int | None:
+def _frame_end(data: bytes, start: int, budget: _Budget) -> int | None:
     """Return the end of the frame at `start`, None when the data ends inside it."""
     size = len(data)
     if size - start < len(_MAGIC):
@@ -89,7 +112,7 @@ def _frame_end(data: bytes, start: int) -> int | None:
     offset += 1 + _header_rest(descriptor)
     if offset > size:
         return None
-    blocks_end = _blocks_end(data, offset)
+    blocks_end = _blocks_end(data, offset, budget)
     if blocks_end is None:
         return None
     end = blocks_end + (4 if descriptor & _CHECKSUM else 0)
@@ -104,7 +127,7 @@ def _header_rest(descriptor: int) -> int:
     return (0 if single else 1) + (4 if dictionary == _FOUR_BYTE_DICTIONARY else dictionary) + content_size
 
 
-def _blocks_end(data: bytes, offset: int) -> int | None:
+def _blocks_end(data: bytes, offset: int, budget: _Budget) -> int | None:
     size = len(data)
     while True:
         if size - offset < _BLOCK_HEADER:
@@ -116,6 +139,8 @@ def _blocks_end(data: bytes, offset: int) -> int | None:
         offset += _BLOCK_HEADER + (1 if kind == _RLE_BLOCK else header >> 3)
         if offset > size:
             return None
+        if kind in (_RAW_BLOCK, _RLE_BLOCK) and header >> 3 <= _LARGEST_BLOCK:
+            budget.take(header >> 3)
         if header & 1:
             return offset
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from deltafold.harness.calls import accept
 from deltafold.harness.js import UNDEFINED, JsValue, Record, as_record, as_text, parse
+from deltafold.reference.identity import accept
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

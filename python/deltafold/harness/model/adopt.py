@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from deltafold.harness.calls import accept
 from deltafold.harness.js import UNDEFINED, JsError, JsonValue, JsValue, Record, as_record, equal, to_text
 from deltafold.harness.model import legacy
 from deltafold.harness.model.errors import UnsupportedError
+from deltafold.reference.identity import accept
 
 MESSAGE_TYPES: Final = ("user/message", "assistant/message", "tool/result")
 _UPGRADED_TYPES: Final = ("turn/start", "turn/end", "steering/message", *MESSAGE_TYPES)

@@ -6,28 +6,31 @@ which is then put back.
 """
 
 # Paths stay the strings that the reader forms and quotes.
-# ruff: noqa: PTH100
+# ruff: noqa: PTH119
 
 from __future__ import annotations
 
-import hashlib
 import os
-import stat
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from deltafold.harness.document import open_document
+from deltafold.harness.layout import place_of
 from deltafold.harness.limits import RefusedError
 from deltafold.harness.model.reader import answer
 from deltafold.harness.repair import backup
-from deltafold.harness.repair.files import Directory, temporary_name
+from deltafold.harness.repair.files import session_directory, temporary_name
 from deltafold.harness.repair.live import assert_not_open, no_writer
 from deltafold.harness.source import Stamp, read_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from deltafold.harness.js import Record
     from deltafold.harness.limits import Limits
+    from deltafold.harness.repair.files import Directory
     from deltafold.harness.repair.plan import Plan
     from deltafold.harness.source import Bytes
 
@@ -58,8 +61,8 @@ def apply_plan(plan: Plan, limits: Limits) -> Done:
     """Carry out a plan; raises RefusedError, with the file untouched, or OSError."""
     if plan.data is None or plan.draft is None:
         raise RefusedError("nothing-to-apply", f"the plan is {plan.status}")
-    folder, name = os.path.split(plan.place.path)
-    with Directory(folder) as session:
+    name = os.path.basename(plan.place.path)
+    with session_directory(plan.place) as session:
         session.lock()
         with no_writer(session, name):
             old = _settled(session, name, limits)
@@ -67,12 +70,34 @@ def apply_plan(plan: Plan, limits: Limits) -> Done:
                 raise RefusedError("file-changed", "the file changed since the plan was made")
             entry = backup.Entry(plan.data, plan.draft.removed, plan.to_dict())
             manifest = backup.store(session, name, old, entry)
-            verdict = _Verdict(plan, limits)
-            swap(session, name, old, plan.data, verdict)
-        hashes: Record = {"old_sha256": manifest.old_sha256, "new_sha256": manifest.new_sha256}
-        told: Record = {"action": "repair", "backup": manifest.folder, "changes": len(plan.changes)}
-        backup.record(session, {**told, **hashes})
-    return Done("repaired", manifest.folder, manifest.old_sha256, manifest.new_sha256)
+            done = Done("repaired", manifest.folder, manifest.old_sha256, manifest.new_sha256)
+            with _audited(session, {**done.to_dict(), "action": "repair", "changes": len(plan.changes)}):
+                swap(session, name, old, plan.data, _Verdict(plan, limits))
+    return done
+
+
+@contextmanager
+def _audited(session: Directory, entry: Record) -> Generator[None]:
+    """Say in the audit trail that something begins, and then that it is done or was refused.
+
+    A trail that ends with a beginning is one of a process that died: the hashes tell how far it came.
+    """
+    backup.record(session, {**entry, "state": "begun"})
+    try:
+        yield
+    except RefusedError as error:
+        backup.record(session, {**entry, "state": "refused", "kind": error.kind})
+        raise
+    backup.record(session, {**entry, "state": "done"})
+
+
+def holds(path: str, done: str, before: str, limits: Limits) -> str:
+    """Tell what stands at a path after a failed system call, by hash: `new`, `old`, or else `unknown`."""
+    try:
+        digest = read_bytes(path, limits).sha256()
+    except (RefusedError, OSError):
+        return "unknown"
+    return {done: "new", before: "old"}.get(digest, "unknown")
 
 
 class _Verdict:
@@ -102,10 +127,10 @@ def _settled(session: Directory, name: str, limits: Limits) -> Bytes:
 
 def swap(session: Directory, name: str, old: Bytes, fresh: bytes, verdict: _Verdict | None) -> None:
     """Put new bytes in place of a file whose state is known; raises RefusedError where that state is gone."""
-    mode = stat.S_IMODE(os.stat(name, dir_fd=session.fd, follow_symlinks=False).st_mode)
+    like = os.stat(name, dir_fd=session.fd, follow_symlinks=False)
     temporary, kept = temporary_name(name), temporary_name(name)
     try:
-        session.write_new(temporary, fresh, mode)
+        session.write_new(temporary, fresh, like)
         if verdict is not None:
             verdict(read_bytes(temporary, verdict.limits, dir_fd=session.fd).data)
         assert_not_open(session, name)
@@ -134,19 +159,20 @@ def restore_file(path: str, limits: Limits) -> Done:
 
     Raises RefusedError where the file is no longer that repair.
     """
-    folder, name = os.path.split(os.path.abspath(path))
-    with Directory(folder) as session:
+    place = place_of(path)
+    name = os.path.basename(place.path)
+    with session_directory(place) as session:
         session.lock()
         with no_writer(session, name):
             current = _settled(session, name, limits)
             digest = current.sha256()
             manifest = _matching(session, name, digest, limits)
             old = backup.load(session, manifest, limits)
-            swap(session, name, current, old, None)
-            backup.set_modified(session, name, manifest.modified_ns)
-        entry: Record = {"action": "restore", "backup": manifest.folder}
-        backup.record(session, {**entry, "old_sha256": digest, "new_sha256": hashlib.sha256(old).hexdigest()})
-    return Done("restored", manifest.folder, digest, manifest.old_sha256)
+            done = Done("restored", manifest.folder, digest, manifest.old_sha256)
+            with _audited(session, {**done.to_dict(), "action": "restore"}):
+                swap(session, name, current, old, None)
+                backup.set_modified(session, name, manifest.modified_ns)
+    return done
 
 
 def _matching(session: Directory, name: str, digest: str, limits: Limits) -> backup.Manifest:

@@ -4,7 +4,7 @@ Every name is looked up in it and nowhere else, no link is followed.
 """
 
 # System calls on descriptors and on /proc; pathlib has no such form.
-# ruff: noqa: PTH208
+# ruff: noqa: PTH119, PTH120, PTH208
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ import contextlib
 import errno
 import os
 import secrets
+import stat
 from typing import TYPE_CHECKING, Self
 
 from deltafold.harness.limits import RefusedError
 from deltafold.harness.source import Stamp, open_regular
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from types import TracebackType
+
+    from deltafold.harness.layout import Place
 
 _BLOCK = 1 << 20
 
@@ -80,29 +84,40 @@ class Directory:
         """Open a regular file for reading."""
         return open_regular(name, dir_fd=self.fd)
 
-    def write_new(self, name: str, data: bytes, mode: int = 0o600) -> None:
-        """Write a file that must not be there yet and make its bytes durable; gone again when that fails."""
+    def write_new(self, name: str, data: bytes, like: os.stat_result | None = None) -> None:
+        """Write a file that must not be there yet and make its bytes durable; gone again when that fails.
+
+        It gets owner and mode of `like`, else it is 0600. Raises RefusedError where the owner cannot be kept.
+        """
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(name, flags, 0o600, dir_fd=self.fd)
         try:
             try:
-                view = memoryview(data)
-                while view:
-                    view = view[os.write(descriptor, view[:_BLOCK]) :]
-                os.fchmod(descriptor, mode)
+                _write_all(descriptor, data)
+                if like is not None:
+                    _keep_owner(descriptor, like)
+                    os.fchmod(descriptor, stat.S_IMODE(like.st_mode))
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
-        except OSError:
+        except (OSError, RefusedError):
             self.unlink(name)
             raise
 
     def append(self, name: str, line: bytes) -> None:
-        """Append one line to a file, made where it is not there, and make it durable."""
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        """Append one line to a file, made where it is not there, and make it durable.
+
+        A line that was cut short before it is closed first. Raises RefusedError for what is no regular file.
+        """
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         descriptor = os.open(name, flags, 0o600, dir_fd=self.fd)
         try:
-            os.write(descriptor, line)
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise RefusedError("file-not-regular", f"{name} is not a regular file")
+            if status.st_size and os.pread(descriptor, 1, status.st_size - 1) != b"\n":
+                line = b"\n" + line
+            _write_all(descriptor, line)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
@@ -126,6 +141,41 @@ class Directory:
         """Remove an entry if it is there."""
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name, dir_fd=self.fd)
+
+
+@contextlib.contextmanager
+def session_directory(place: Place) -> Generator[Directory]:
+    """Open the directory of a session from its root down, so that no link below the root is followed.
+
+    Raises RefusedError for a link, OSError.
+    """
+    folder = os.path.dirname(place.path)
+    with contextlib.ExitStack() as opened:
+        if place.root is None:
+            yield opened.enter_context(Directory(folder))
+            return
+        project, session = os.path.split(folder)
+        above = opened.enter_context(Directory(os.path.realpath(place.root)))
+        above = opened.enter_context(Directory(os.path.basename(project), parent=above))
+        yield opened.enter_context(Directory(session, parent=above))
+
+
+def _keep_owner(descriptor: int, like: os.stat_result) -> None:
+    own = os.fstat(descriptor)
+    if (own.st_uid, own.st_gid) == (like.st_uid, like.st_gid):
+        return
+    try:
+        os.fchown(descriptor, like.st_uid, like.st_gid)
+    except PermissionError as error:
+        raise RefusedError(
+            "owner-lost", "the file belongs to another user, who could not write the new one"
+        ) from error
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view[:_BLOCK]) :]
 
 
 def temporary_name(name: str) -> str:

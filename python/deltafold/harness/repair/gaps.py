@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from deltafold.harness.calls import accept
 from deltafold.harness.js import UNDEFINED, JsonValue, Record, as_int, as_record
 from deltafold.harness.model.closers import OpenCall, result_event
 from deltafold.harness.repair.draft import placeholder
+from deltafold.reference.identity import accept
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deltafold.harness.calls import Block, Call, accept, cited
+from deltafold.harness.calls import Block, Call, cited
 from deltafold.harness.edit import EditError, keep_members
 from deltafold.harness.faults.messages import upgraded_events
 from deltafold.harness.identity import Facts, Found, Mint, ids_in_use
 from deltafold.harness.js import JsonValue, Record, as_record, stringify
 from deltafold.harness.pairing import map_calls
 from deltafold.harness.repair.draft import preview
+from deltafold.reference.identity import accept
 
 if TYPE_CHECKING:
     from deltafold.harness.calls import CallMap

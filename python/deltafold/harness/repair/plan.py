@@ -8,7 +8,7 @@ A plan touches nothing. It holds the new bytes, already read by the exact model 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from deltafold.harness.document import open_document
@@ -39,6 +39,11 @@ LEFT_ALONE: Final = "left-alone"
 
 _NOT_DAMAGE: Final = ("header-version", "type-unknown", "type-retired", "header-retired")
 
+_BRANCHES: Final = {
+    "first": "what was written before the fork line",
+    "last": "what was written from the fork line on",
+}
+
 
 @dataclass(slots=True)
 class Plan:
@@ -58,6 +63,8 @@ class Plan:
     draft: Draft | None = None
     reasons: list[str] = field(default_factory=list[str])
     checkpoint: Checkpoint | None = None
+    branches: Record = field(default_factory=dict[str, "JsonValue"])
+    """What each branch of an undecided fork would open as, by the option that keeps it."""
 
     @property
     def changes(self) -> list[Change]:
@@ -73,12 +80,10 @@ class Plan:
         """Return what the operator may choose instead of the plan."""
         found: list[Record] = []
         for seq in self.draft.forks[:1] if self.draft is not None else []:
-            found.append(
-                {"option": "--fork first", "seq": seq, "keeps": "what was written before the fork line"}
-            )
-            found.append(
-                {"option": "--fork last", "seq": seq, "keeps": "what was written from the fork line on"}
-            )
+            for branch, keeps in _BRANCHES.items():
+                choice: Record = {"option": f"--fork {branch}", "seq": seq, "keeps": keeps}
+                then = self.branches.get(branch)
+                found.append(choice if then is None else {**choice, "then": then})
         if self.checkpoint is not None:
             found.append(self.checkpoint.to_dict())
         return found
@@ -128,6 +133,10 @@ def make_plan(data: bytes, place: Place, options: Options, limits: Limits) -> Pl
     plan.draft = _mended(data, place, session, options, limits)
     plan.checkpoint = find_checkpoint(document, faults)
     _judge(plan, document, limits)
+    if plan.draft.forks and options.fork is None:
+        for branch in _BRANCHES:
+            chosen = make_plan(data, place, replace(options, fork=branch), limits)
+            plan.branches[branch] = {"status": chosen.status, **(chosen.after or {})}
     return plan
 
 
