@@ -59,7 +59,7 @@ def _assistant_items(message: dict[str, Any], names: Names) -> list[dict[str, An
 
 
 def _may_be_sent(item: dict[str, Any], items: list[dict[str, Any]]) -> bool:
-    """Whether the wire takes an item back: a message says something, a call has its output, and that its call."""
+    """Whether the wire takes an item back: a message says something; calls and outputs stand together."""
     kind = str(item.get("type"))
     if kind == "message":
         return bool(item.get("content"))
