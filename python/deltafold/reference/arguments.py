@@ -235,7 +235,7 @@ def repeated_suffix(text: str, depth: int) -> str | None:
     if start is None or start == 0 or text[0] != "{":
         return None
     suffix = text[start:]
-    if shape_of(suffix, depth) is not Shape.OBJECT:
+    if shape_of(suffix, depth) is not Shape.OBJECT or not _parses(suffix, depth):
         return None
     return suffix if _is_run_of_prefixes(text[:start], suffix) else None
 

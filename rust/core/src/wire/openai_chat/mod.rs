@@ -239,15 +239,9 @@ impl Reader<'_> {
             };
             *slot = Some(value);
         }
+        let content = self.content(content);
         self.reasoning(&reasoning, details);
-        match self.node(content).map(|node| (node.kind, Span::source(node))) {
-            Some((Kind::Array, span)) => self.ops.push(Op::Parts(span)),
-            _ => {
-                if let Some(span) = self.string(content, "choices[].delta.content") {
-                    self.ops.push(Op::Text(TextKind::Content, span, "content"));
-                }
-            }
-        }
+        self.ops.extend(content);
         if let Some(span) = self.string(refusal, "choices[].delta.refusal") {
             self.ops.push(Op::Text(TextKind::Refusal, span, "refusal"));
         }
@@ -257,6 +251,17 @@ impl Reader<'_> {
             self.extras(&[audio], Op::DeltaExtra);
         }
         self.extras(&extras, Op::DeltaExtra);
+    }
+
+    /// What `content` says: a text, or a list of parts. Of another type it is reported before anything is folded.
+    fn content(&mut self, index: Option<u32>) -> Option<Op> {
+        match self.node(index).map(|node| (node.kind, Span::source(node))) {
+            Some((Kind::Array, span)) => Some(Op::Parts(span)),
+            _ => {
+                let span = self.string(index, "choices[].delta.content")?;
+                Some(Op::Text(TextKind::Content, span, "content"))
+            }
+        }
     }
 
     fn reasoning(&mut self, members: &[Option<u32>; REASONING.len()], details: Option<u32>) {
