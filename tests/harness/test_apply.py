@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-STRIDE = 1 if "DELTAFOLD_HARNESS_LONG" in os.environ else 5
+STRIDE = 1 if "DELTAFOLD_HARNESS_LONG" in os.environ else 11
 """Lines of the package from one death to the next; `test_killed.py` goes by system calls."""
 NAMES = ["poison-empty-identity-raw", "poison-empty-identity-zstd", "torn-tail-mid-turn"]
 

@@ -103,7 +103,11 @@ def test_the_last_duplicate_wins_and_lone_surrogates_stay() -> None:
 
 
 @given(
-    st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(), st.lists)
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+        lambda inner: st.lists(inner, max_size=4),
+        max_leaves=12,
+    )
 )
 def test_the_deep_parser_is_the_fast_one(value: Any) -> None:
     text = json.dumps([value, {"k": value}], allow_nan=True).replace("Infinity", "1e999")

@@ -24,7 +24,7 @@ from tests.support import FIXED_SEED, RANDOM_SEED
 if TYPE_CHECKING:
     from deltafold.harness.repair.plan import Plan
 
-COUNT = 5000 if "DELTAFOLD_HARNESS_LONG" in os.environ else 150
+COUNT = 5000 if "DELTAFOLD_HARNESS_LONG" in os.environ else 80
 PLAIN = [
     name for name, case in samples.CASES.items() if case["compression"] == "none" and "layout" not in name
 ]

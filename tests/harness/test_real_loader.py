@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from deltafold.harness.document import Document
     from deltafold.harness.layout import Place
 
-COUNT = 1500 if "DELTAFOLD_HARNESS_LONG" in os.environ else 60
+COUNT = 1500 if "DELTAFOLD_HARNESS_LONG" in os.environ else 40
 Request = dict[str, Any]
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-COUNT = 4000 if "DELTAFOLD_HARNESS_LONG" in os.environ else 150
+COUNT = 4000 if "DELTAFOLD_HARNESS_LONG" in os.environ else 60
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
