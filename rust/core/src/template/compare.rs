@@ -1,7 +1,7 @@
 //! Comparing an event or a payload with a template, from its beginning or from where it was left.
 
 use super::marks::{Marks, Text};
-use super::{Hole, Leaf, Template, unique};
+use super::{Hole, Leaf, Template};
 use crate::json::scan::{self, flag};
 use crate::wire::openai_chat::is_zero;
 
@@ -166,51 +166,6 @@ impl Template {
             return false;
         }
         true
-    }
-
-    /// What is steady is expected to be as it is in another template, as far as the two are alike.
-    pub(super) fn follow(&mut self, former: &Self) {
-        let mut is_new = false;
-        for (place, (leaf, other)) in self.holes.iter().zip(&former.holes).enumerate() {
-            let (from, to) = (self.lead + leaf.start as usize, self.lead + leaf.end as usize);
-            // What may stand in the one hole may stand in the other.
-            let is_alike = leaf.steady
-                && other.steady
-                && (leaf.start, leaf.end, leaf.kind) == (other.start, other.end, other.kind);
-            let (Some(own), Some(bytes)) = (self.event.get_mut(from..to), former.event.get(from..to)) else { break };
-            let (Some(kept), Some(text)) = (self.texts.get_mut(place), former.texts.get(place)) else { break };
-            if !is_alike || self.lead != former.lead {
-                break;
-            }
-            if own != bytes {
-                own.copy_from_slice(bytes);
-                *kept = *text;
-                is_new = true;
-            }
-        }
-        if is_new {
-            self.epoch = unique();
-        }
-    }
-
-    /// What is steady is expected to be as it is in this payload from now on, where it is as long as before.
-    pub(super) fn expect(&mut self, payload: &[u8], marks: &Marks) {
-        self.epoch = unique();
-        for (place, leaf) in self.holes.iter().enumerate().filter(|(_, leaf)| leaf.steady) {
-            let (Some(before), Some(behind)) = (marks.shifts.get(place), marks.shifts.get(place + 1)) else { return };
-            let (from, to) = (leaf.start as usize, leaf.end as usize);
-            let start = usize::try_from(i64::from(leaf.start) + before).unwrap_or_default();
-            let text = marks.holes.get(place).filter(|text| before == behind && matches!(text, Text::Raw(_)));
-            if let (Some(text), Some(now), Some(own), Some(kept)) = (
-                text,
-                payload.get(start..start + (to - from)),
-                self.event.get_mut(self.lead + from..self.lead + to),
-                self.texts.get_mut(place),
-            ) {
-                own.copy_from_slice(now);
-                *kept = *text;
-            }
-        }
     }
 }
 

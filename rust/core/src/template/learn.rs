@@ -166,7 +166,7 @@ impl Read<'_> {
 }
 
 /// In which steps a payload is compared.
-fn steps(holes: &[Leaf], lead: usize, length: usize) -> Box<[Step]> {
+pub(super) fn steps(holes: &[Leaf], lead: usize, length: usize) -> Box<[Step]> {
     let lively = holes.iter().enumerate().filter(|(_, leaf)| !leaf.steady);
     let steps = lively.map(|(next, leaf)| Step { end: lead as u32 + leaf.start, next: next as u32 });
     steps.chain([Step { end: length as u32, next: holes.len() as u32 }]).collect()
@@ -227,6 +227,7 @@ impl Template {
             decides: read.wire == Wire::OpenaiChat
                 && members(read.bytes, read.tape, 0).any(|(name, _)| &*name == b"choices"),
             used: 0,
+            moves: false,
             misses: 0,
             next: [NONE; SUCCESSORS],
         })
@@ -281,7 +282,7 @@ fn annotate(span: &mut Span, holes: &[Leaf]) {
 }
 
 /// Every span of an operation.
-fn each_span(op: &mut Op, mut visit: impl FnMut(&mut Span)) {
+pub(super) fn each_span(op: &mut Op, mut visit: impl FnMut(&mut Span)) {
     match op {
         Op::Id(span)
         | Op::Model(span)

@@ -3,6 +3,7 @@
 //! the kind that reading it needs. It never decides anything by itself.
 
 mod compare;
+mod expect;
 mod learn;
 mod marks;
 mod shelf;
@@ -84,6 +85,8 @@ pub(crate) struct Template {
     /// It shows its wire, whatever stands in its holes (W1).
     pub(crate) decides: bool,
     used: u64,
+    /// A steady value was of another length in the payload last recognised: the next such payload is moved to.
+    moves: bool,
     /// How often in a row another one followed than the first of these.
     misses: u8,
     /// The templates that were recognised after this one, the last one first.

@@ -63,7 +63,9 @@ impl Shelf {
     #[cold]
     pub(crate) fn expect(&mut self, template: u32, payload: &[u8]) {
         if let Some(template) = self.templates.get_mut(template as usize) {
+            self.weight -= template.weight();
             template.expect(payload, &self.marks);
+            self.weight += template.weight();
         }
         self.pass_on(template);
     }
