@@ -51,7 +51,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, help="interleaved rounds (at least nine for a table to show)")
     parser.add_argument("--only", help="rows whose name holds this text")
     parser.add_argument(
-        "--write", action="store_true", help="put the table into docs/benchmarks.md and README.md"
+        "--write", action="store_true", help="put the table into README and docs/benchmarks.md"
     )
     parser.add_argument("--json", action="store_true", help="all rounds, for programs")
     return parser.parse_args()

@@ -208,17 +208,17 @@ ROWS = (
         4,
     ),
     Row(
-        "200 short streams, 16 KiB feeds", functools.partial(shape_folded, "short-streams", PACKETS), 12, None
+        "200 short streams, 16 KiB feeds", functools.partial(shape_folded, "short-streams", PACKETS), 12, 2
     ),
-    Row("recorded streams, network cuts", captures_folded, 12, None),
-    Row("recorded streams, one event a delta", captures_with_events, 6, None),
+    Row("recorded streams, network cuts", captures_folded, 12, 1.2),
+    Row("recorded streams, one event a delta", captures_with_events, 6, 1.1),
     Row(
         "long call, one frame a feed, events",
         functools.partial(shape_with_events, "long-call", FRAME_FEEDS),
         8,
         2,
     ),
-    Row("long call, 64-byte feeds", functools.partial(shape_folded, "long-call", FRAGMENTED), 15, None),
+    Row("long call, 64-byte feeds", functools.partial(shape_folded, "long-call", FRAGMENTED), 15, 1.5),
     Row("long call, openai-python's stream helper", against_openai, 3000, None),
     Row("long call, times a scan for LF", against_scan, 4, None, at_most=True),
     Row("assemble_many, two threads", two_threads, 1.9, None),
