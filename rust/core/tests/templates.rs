@@ -7,7 +7,7 @@ mod support {
     pub(crate) mod values;
 }
 
-use deltafold_core::{Options, Wire};
+use deltafold_core::{Assembler, Options, Wire};
 
 use support::run::Run;
 
@@ -147,5 +147,25 @@ fn what_one_template_passes_on_may_stand_in_the_other() {
     for value in [5, 6, 7, 8, 0] {
         let stream = [kept(value), made(value), kept(value), made(value)].concat();
         compare(stream.as_bytes(), 10, Wire::OpenaiChat);
+    }
+}
+
+#[test]
+fn streams_of_other_lengths_are_recognised() {
+    // One gateway, several models: what is the same in a stream differs in length from the next one's.
+    let stream = |id: &str, model: &str| {
+        let frame = |rest: &str| {
+            format!("data: {{\"id\":\"{id}\",\"model\":\"{model}\",\"choices\":[{{\"index\":0,{rest}}}]}}\n\n")
+        };
+        let texts: String = (0..6).map(|number| frame(&format!("\"delta\":{{\"content\":\"w{number}\"}}"))).collect();
+        [&*frame("\"delta\":{\"role\":\"assistant\"}"), &texts, &*frame("\"delta\":{},\"finish_reason\":\"stop\"")]
+            .concat()
+    };
+    for round in 0..4 {
+        for (id, model) in [("abc", "m"), ("abcdefgh", "m"), ("abcd", "mmmm")] {
+            let mut assembler = Assembler::new(Options { wire: Some(Wire::OpenaiChat), ..Options::default() });
+            assert_eq!(assembler.feed(stream(id, model).as_bytes()), Ok(()));
+            assert!(round == 0 || assembler.counters().frames_parsed == 0, "{:?}", assembler.counters());
+        }
     }
 }

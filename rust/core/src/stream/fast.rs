@@ -139,8 +139,8 @@ impl Assembler {
         self.allowance = (self.allowance + length).min(ALLOWANCE);
         self.frames.pass(length);
         self.fold.quirks.frame = Some(self.frame);
-        let lead = scratch.shelf.get(place).map_or(0, |(template, _)| template.lead());
-        let payload = bytes.get(lead..length).unwrap_or_default();
+        let event = bytes.get(..length).unwrap_or_default();
+        let payload = scratch.shelf.get(place).map_or(event, |(template, _)| template.payload_of(event));
         if let Err(error) = self.fold_found(payload, place, progress, scratch) {
             self.fail(error, Some(self.frames.event_offset));
         }

@@ -111,6 +111,12 @@ impl Template {
         self.lead
     }
 
+    /// The payload of an event that the template recognises.
+    pub(crate) fn payload_of<'a>(&self, event: &'a [u8]) -> &'a [u8] {
+        let ending = self.event.len() - self.tail;
+        event.get(self.lead..event.len().saturating_sub(ending)).unwrap_or_default()
+    }
+
     /// The template that was recognised after this one last.
     #[inline]
     pub(crate) const fn successor(&self) -> u32 {
