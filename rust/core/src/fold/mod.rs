@@ -6,6 +6,7 @@ pub(crate) mod call;
 pub(crate) mod choice;
 mod completing;
 mod deltas;
+mod details;
 mod ending;
 mod extras;
 pub(crate) mod parts;

@@ -172,7 +172,7 @@ impl Assembler {
             self.fold.apply_all(&template.ops, &view)?;
         }
         if progress.is_new {
-            scratch.shelf.expect(place, payload);
+            scratch.shelf.settle(place, payload);
         } else {
             scratch.shelf.pass_on(place);
         }

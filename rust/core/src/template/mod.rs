@@ -3,9 +3,9 @@
 //! the kind that reading it needs. It never decides anything by itself.
 
 mod compare;
-mod expect;
 mod learn;
 mod marks;
+mod settle;
 mod shelf;
 
 pub(crate) use compare::{Compared, Progress};

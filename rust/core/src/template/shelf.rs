@@ -61,10 +61,10 @@ impl Shelf {
 
     /// What is steady in a payload that a template recognised is expected to come again.
     #[cold]
-    pub(crate) fn expect(&mut self, template: u32, payload: &[u8]) {
+    pub(crate) fn settle(&mut self, template: u32, payload: &[u8]) {
         if let Some(template) = self.templates.get_mut(template as usize) {
             self.weight -= template.weight();
-            template.expect(payload, &self.marks);
+            template.settle(payload, &self.marks);
             self.weight += template.weight();
         }
         self.pass_on(template);

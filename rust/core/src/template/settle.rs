@@ -32,11 +32,11 @@ impl Template {
     }
 
     /// What is steady is expected to be as it is in this payload from now on.
-    pub(super) fn expect(&mut self, payload: &[u8], marks: &Marks) {
+    pub(super) fn settle(&mut self, payload: &[u8], marks: &Marks) {
         let shifts = marks.shifts.get(..=self.holes.len()).unwrap_or_default();
         let is_as_long = |(leaf, shifts): (&Leaf, &[i64])| !leaf.steady || shifts.first() == shifts.last();
         if self.holes.iter().zip(shifts.windows(2)).all(is_as_long) {
-            self.expect_in_place(payload, marks);
+            self.settle_in_place(payload, marks);
         } else if self.moves {
             self.move_to(payload, marks);
         } else {
@@ -49,7 +49,7 @@ impl Template {
     }
 
     /// The same where every steady value is as long as before.
-    fn expect_in_place(&mut self, payload: &[u8], marks: &Marks) {
+    fn settle_in_place(&mut self, payload: &[u8], marks: &Marks) {
         let marks = marks.shifts.iter().zip(&marks.holes);
         for ((leaf, kept), (shift, text)) in self.holes.iter().zip(&mut self.texts).zip(marks) {
             let (from, to) = (leaf.start as usize, leaf.end as usize);

@@ -1,0 +1,141 @@
+//! `reasoning_details` (X1): reasoning that some gateways send in pieces of their own.
+
+use super::extras::{is_string, member, slice};
+use super::{Fold, report_lone};
+use crate::chunk::TextKind;
+use crate::error::Error;
+use crate::json::Value;
+use crate::json::tape::{Kind, Tape, with_spare};
+use crate::wire::openai_chat::integer;
+use crate::wire::{items, members};
+
+/// The members of a piece of `reasoning_details` whose texts join.
+const JOINED: [&str; 3] = ["text", "summary", "data"];
+
+impl Fold {
+    /// `reasoning_details` (X1): their text, where it counts as reasoning, and the pieces themselves.
+    pub(crate) fn details(&mut self, raw: &[u8], is_reasoning: bool) -> Result<(), Error> {
+        with_spare(|tape| {
+            if tape.read(raw, self.limits.depth).is_err() {
+                return Ok(());
+            }
+            if is_reasoning {
+                self.reasoning_of(raw, tape)?;
+            }
+            match self.details_in_place(raw, tape) {
+                Some(result) => result,
+                None => self.details_on(raw, tape),
+            }
+        })
+    }
+
+    fn reasoning_of(&mut self, raw: &[u8], tape: &Tape) -> Result<(), Error> {
+        let string = |piece, name| {
+            let node = member(raw, tape, piece, name).and_then(|text| tape.node(text));
+            node.filter(is_string).filter(|node| node.start < node.end)
+        };
+        let texts = items(tape, 0).filter_map(|piece| string(piece, "text").or_else(|| string(piece, "summary")));
+        let fragments: Vec<_> = texts.map(|node| (slice(raw, node), node.flags)).collect();
+        self.texts(TextKind::Reasoning, &fragments, "")
+    }
+
+    fn details_on(&mut self, raw: &[u8], tape: &Tape) -> Result<(), Error> {
+        let mut lone = 0;
+        let value = Value::from_tape(raw, tape, 0, &mut lone);
+        let place = self.place();
+        report_lone(&mut self.quirks, lone, place);
+        let Value::Array(pieces) = value else { return Ok(()) };
+        let pieces: Vec<Value> = pieces.into_iter().filter(|piece| matches!(piece, Value::Object(_))).collect();
+        if pieces.is_empty() {
+            return Ok(());
+        }
+        let mut kept = self.take_extra("reasoning_details")?;
+        let mut result = Ok(());
+        for piece in pieces {
+            result = result.and_then(|()| self.piece(&mut kept, piece));
+        }
+        self.give_extra("reasoning_details", Value::Array(kept));
+        result
+    }
+
+    /// The same for what most chunks bring: one piece whose texts are joined to those of a piece that is there, and
+    /// whose other members say the same again. None where it is anything else; nothing was changed then.
+    fn details_in_place(&mut self, raw: &[u8], tape: &Tape) -> Option<Result<(), Error>> {
+        let mut pieces = items(tape, 0);
+        let (piece, None) = (pieces.next()?, pieces.next()) else { return None };
+        let index = tape.node(member(raw, tape, piece, "index")?).filter(|node| node.kind == Kind::Number)?;
+        let index = integer(slice(raw, index))?;
+        if tape.flags != 0 || tape.node(piece)?.kind != Kind::Object {
+            return None;
+        }
+        let choice = self.choices.get_mut(self.current)?;
+        let extra = &mut choice.rest.as_mut()?.extra;
+        let (_, Value::Array(kept)) = extra.iter_mut().find(|member| member.0 == "reasoning_details")? else {
+            return None;
+        };
+        let of_index = |piece: &&mut Value| piece.get("index").and_then(usable_index) == Some(index);
+        let Value::Object(into) = kept.iter_mut().find(of_index)? else { return None };
+        let mut joined = None;
+        for (name, value) in members(raw, tape, piece) {
+            let node = tape.node(value)?;
+            let place = into.iter().position(|member| member.0.as_bytes() == &*name)?;
+            let (name, slot) = into.get(place)?;
+            let text = slice(raw, node);
+            let says_the_same = match (slot, node.kind) {
+                (_, Kind::Null) => true,
+                (Value::Number(number), Kind::Number) => number.as_bytes() == text,
+                (Value::String(string), Kind::String) => string.as_bytes() == text,
+                _ => false,
+            };
+            match slot {
+                Value::String(_) if JOINED.contains(&&**name) && node.kind == Kind::String => {
+                    // Of a name that comes twice the last value alone counts.
+                    if joined.replace((place, text)).is_some() {
+                        return None;
+                    }
+                }
+                _ if says_the_same => {}
+                _ => return None,
+            }
+        }
+        let (place, more) = joined?;
+        let Some((_, Value::String(string))) = into.get_mut(place) else { return None };
+        if self.weight + more.len() > self.limits.text {
+            return None;
+        }
+        self.weight += more.len();
+        string.push_str(std::str::from_utf8(more).ok()?);
+        Some(Ok(()))
+    }
+
+    /// Merges a piece into that of the same index; one without index is appended.
+    fn piece(&mut self, kept: &mut Vec<Value>, piece: Value) -> Result<(), Error> {
+        let index = piece.get("index").and_then(usable_index);
+        let place = kept.iter().position(|other| index.is_some() && other.get("index").and_then(usable_index) == index);
+        let (Some(_), Value::Object(from)) = (index, &piece) else {
+            self.charge(piece.weight())?;
+            kept.push(piece);
+            return Ok(());
+        };
+        let place = match place {
+            Some(place) => place,
+            None => {
+                let empty = Value::Object(Vec::new());
+                self.charge(empty.weight())?;
+                kept.push(empty);
+                kept.len() - 1
+            }
+        };
+        let Some(Value::Object(into)) = kept.get_mut(place) else { return Ok(()) };
+        self.merge_all(into, from, &JOINED)
+    }
+}
+
+/// The index of a piece, as I2 reads one.
+fn usable_index(index: &Value) -> Option<i64> {
+    match index {
+        Value::Number(text) => integer(text.as_bytes()),
+        Value::String(text) => integer(text.as_bytes()),
+        _ => None,
+    }
+}
