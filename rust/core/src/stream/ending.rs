@@ -115,11 +115,13 @@ impl Assembler {
                 let name = std::mem::take(&mut self.frames.name);
                 self.payload(&data, &name, Some(self.frames.event_offset), scratch);
             }
-            Ok(false) => {
+            outcome => {
                 self.fold.quirks.frame = Some(self.frame);
                 self.report_invalid(&data);
+                if let Err(error) = outcome {
+                    self.fail(error, Some(self.frames.event_offset));
+                }
             }
-            Err(error) => self.fail(error, Some(self.frames.event_offset)),
         }
     }
 
