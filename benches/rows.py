@@ -207,9 +207,7 @@ ROWS = (
         30,
         4,
     ),
-    Row(
-        "200 short streams, 16 KiB feeds", functools.partial(shape_folded, "short-streams", PACKETS), 12, 2
-    ),
+    Row("200 short streams, 16 KiB feeds", functools.partial(shape_folded, "short-streams", PACKETS), 12, 2),
     Row("recorded streams, network cuts", captures_folded, 12, 1.2),
     Row("recorded streams, one event a delta", captures_with_events, 6, 1.1),
     Row(

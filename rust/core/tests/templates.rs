@@ -169,3 +169,20 @@ fn streams_of_other_lengths_are_recognised() {
         }
     }
 }
+
+#[test]
+fn what_has_come_is_there_at_once() {
+    for like in &LIKES {
+        let stream: Vec<u8> = (0..8).flat_map(|number| like.frame(number)).collect();
+        for cut in 0..stream.len() {
+            let [fast, slow] = [true, false].map(|fast| {
+                let mut assembler = Assembler::new(Options { wire: Some(like.wire), fast, ..Options::default() });
+                for piece in stream.get(..cut).unwrap_or_default().chunks(cut / 2 + 1) {
+                    assert_eq!(assembler.feed(piece), Ok(()));
+                }
+                assembler.snapshot()
+            });
+            assert_eq!(fast, slow, "the first {cut} bytes of {}", String::from_utf8_lossy(&stream));
+        }
+    }
+}

@@ -77,6 +77,10 @@ impl Template {
                         return compared;
                     }
                 }
+                // CR alone ends a blank line (S2): framing dispatches an event whose last LF has not come.
+                Compared::SoFar if end == self.event.len() && progress.done + 1 == end && end - self.tail > 2 => {
+                    return Compared::Differs;
+                }
                 compared => return compared,
             }
             if let Some(leaf) = self.holes.get(next) {
