@@ -98,6 +98,8 @@ class OpenAIChat:
             kept, choice.message = choice.message, None
             if kept is not None and choice.silent:
                 message, self._document = kept
+                # What is folded of it counts from here on, not the message itself.
+                self._fold.budget.spend(-choice.message_weight)
                 self._fold.place.surrogates = self._document.surrogates
                 self._fold_delta(choice, message, "message", is_message=True)
 
