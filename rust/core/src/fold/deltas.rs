@@ -55,6 +55,7 @@ impl Fold {
         fragments: &[(&[u8], u8)],
         member: &'static str,
     ) -> Result<(), Error> {
+        self.fits_together(kind, fragments)?;
         let (coalesce, recorded) = (self.events.coalesce, self.events.records().len());
         let mut result = Ok(());
         for (raw, flags) in fragments {
@@ -63,6 +64,27 @@ impl Fold {
         }
         self.events.coalesce = coalesce;
         result
+    }
+
+    /// Whether fragments that are one event pass the limit on text together: then none of them is shown (S8).
+    fn fits_together(&mut self, kind: TextKind, fragments: &[(&[u8], u8)]) -> Result<(), Error> {
+        // A byte of a fragment comes to three at most, those of U+FFFD.
+        let most: usize = fragments.iter().map(|(raw, _)| 3 * raw.len()).sum();
+        if fragments.len() < 2 || self.weight + most <= self.limits.text {
+            return Ok(());
+        }
+        let mut joiner = self.choices.get_mut(self.current).map(|choice| choice.text(kind).joiner).unwrap_or_default();
+        let mut joined = Vec::new();
+        for (raw, flags) in fragments {
+            joiner.append(raw, *flags, &mut joined);
+        }
+        if self.weight + joined.len() <= self.limits.text {
+            return Ok(());
+        }
+        self.note_late();
+        let place = self.place();
+        report_lone(&mut self.quirks, joiner.lone, place);
+        self.charge(joined.len())
     }
 
     /// E1: something comes behind a finish reason of an earlier frame; told once a chunk and choice.
