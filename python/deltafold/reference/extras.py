@@ -82,8 +82,9 @@ class Extras:
 
     def keep(self, members: dict[str, Any]) -> None:
         """Let all members of an object stand as sent, nulls too."""
-        for key, value in members.items():
-            self._store(*self._cleaned(key, value))
+        cleaned = [self._cleaned(key, value) for key, value in members.items()]
+        for key, value in cleaned:
+            self._store(key, value)
 
     def append(self, key: str, value: Any) -> None:  # noqa: ANN401
         """Append a list to the list that stands, else as `put`."""
