@@ -74,17 +74,17 @@ impl Fold {
             return Ok(());
         }
         let mut joiner = self.choices.get_mut(self.current).map(|choice| choice.text(kind).joiner).unwrap_or_default();
-        let mut joined = Vec::new();
+        let mut text = Vec::new();
         for (raw, flags) in fragments {
-            joiner.append(raw, *flags, &mut joined);
+            joiner.append(raw, *flags, &mut text);
         }
-        if self.weight + joined.len() <= self.limits.text {
+        if self.weight + text.len() <= self.limits.text {
             return Ok(());
         }
         self.note_late();
         let place = self.place();
         report_lone(&mut self.quirks, joiner.lone, place);
-        self.charge(joined.len())
+        self.charge(text.len())
     }
 
     /// E1: something comes behind a finish reason of an earlier frame; told once a chunk and choice.
