@@ -94,6 +94,19 @@ pub(crate) enum Ident {
     Given(Span),
 }
 
+impl Ident {
+    /// What a member says of an identity (I1); None where there is no such member.
+    pub(crate) fn of(node: Option<&Node>) -> Self {
+        let Some(node) = node else { return Self::Absent };
+        match node.kind {
+            Kind::Null => Self::Null,
+            Kind::String if node.start == node.end => Self::Empty,
+            Kind::String => Self::Given(Span::of(node)),
+            _ => Self::WrongType,
+        }
+    }
+}
+
 /// Under which index a delta came (I2).
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Index {

@@ -25,7 +25,7 @@ pub(crate) struct Shelf {
     weight: usize,
     pub(crate) marks: Marks,
     clock: u64,
-    /// Hashes of payloads of which no template was made, each where its lowest bits say.
+    /// Hashes of payloads of which no template was made, each where its highest bits say.
     seen: Vec<u64>,
     /// The templates that streams began with.
     first: [u32; SUCCESSORS],

@@ -99,15 +99,7 @@ impl<'a> Object<'a> {
 
     /// Identity, as it came (I1).
     pub(crate) fn ident(self, value: Option<u32>) -> Ident {
-        match value.and_then(|value| self.tape.node(value)) {
-            None => Ident::Absent,
-            Some(node) => match node.kind {
-                Kind::Null => Ident::Null,
-                Kind::String if node.start == node.end => Ident::Empty,
-                Kind::String => Ident::Given(Span::of(node)),
-                _ => Ident::WrongType,
-            },
-        }
+        Ident::of(value.and_then(|value| self.tape.node(value)))
     }
 
     /// An index (I2), and what is odd about it.

@@ -107,15 +107,7 @@ impl Reader<'_> {
     }
 
     fn ident(&self, index: Option<u32>) -> Ident {
-        match index.and_then(|index| self.tape.node(index)) {
-            None => Ident::Absent,
-            Some(node) => match node.kind {
-                Kind::Null => Ident::Null,
-                Kind::String if node.start == node.end => Ident::Empty,
-                Kind::String => Ident::Given(Span::of(node)),
-                _ => Ident::WrongType,
-            },
-        }
+        Ident::of(index.and_then(|index| self.tape.node(index)))
     }
 
     /// An index as it can be used (I2).
