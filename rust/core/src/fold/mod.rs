@@ -10,6 +10,7 @@ mod details;
 mod ending;
 mod extras;
 pub(crate) mod parts;
+mod running;
 mod whole;
 
 use crate::chunk::{About, Op, Span, TextKind, View};

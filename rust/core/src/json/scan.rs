@@ -118,7 +118,8 @@ pub(crate) fn text(bytes: &[u8], start: usize, out: &mut Vec<u8>) -> Result<(usi
 }
 
 /// Decodes a string of plain text and simple escapes behind what is in `out`; gives the position of its closing quote.
-fn decode_simple(bytes: &[u8], mut at: usize, out: &mut Vec<u8>) -> Option<usize> {
+#[inline]
+pub(crate) fn decode_simple(bytes: &[u8], mut at: usize, out: &mut Vec<u8>) -> Option<usize> {
     loop {
         while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<LANES>()) {
             out.extend_from_slice(chunk);
@@ -171,6 +172,15 @@ fn escape_width(bytes: &[u8], at: usize) -> Option<usize> {
         b'u' => bytes.get(at + 2..at + 6)?.iter().all(u8::is_ascii_hexdigit).then_some(6),
         _ => None,
     }
+}
+
+/// An integer of at most nine digits at `at`, without a sign, and where it ends.
+#[inline]
+pub(crate) fn index(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
+    let digits = bytes.get(at..)?.iter().take(9).take_while(|byte| byte.is_ascii_digit());
+    let (value, width) = digits.fold((0, 0), |(value, width), digit| (value * 10 + i64::from(digit - b'0'), width + 1));
+    let is_index = width == 1 || width > 0 && bytes.get(at) != Some(&b'0');
+    is_index.then_some((value, at + width))
 }
 
 /// The end of the RFC 8259 number that starts at `at`; `Err` holds where it stops being one.

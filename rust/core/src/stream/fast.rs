@@ -5,7 +5,7 @@ use super::held::Pending;
 use super::scratch::Scratch;
 use crate::error::Error;
 use crate::json::scan::flag;
-use crate::template::{Compared, NONE, Progress, Read, SUCCESSORS, Saved, Template};
+use crate::template::{Compared, Marks, NONE, Progress, Read, SUCCESSORS, Saved, Template};
 
 /// Bytes that may be looked at in vain at first, and at most.
 pub(super) const ALLOWANCE: usize = 32 << 10;
@@ -27,46 +27,55 @@ impl Assembler {
     /// their holes: most events.
     #[inline]
     fn recognise_again(&mut self, input: &[u8], at: &mut usize, scratch: &mut Scratch) {
-        let (start, frame) = (*at, self.frame);
-        let limit = self.limit();
-        'events: while *at < input.len() {
+        while self.error.is_none() && *at < input.len() {
             let place = scratch.shelf.likely(self.template, 0);
             let Some((template, marks)) = scratch.shelf.get(place) else { break };
             if template.epoch != self.fold.said || !self.allows(template) {
                 break;
             }
-            loop {
-                let rest = input.get(*at..).unwrap_or_default();
-                let within = rest.get(..rest.len().min(limit).min(self.allowance)).unwrap_or_default();
-                marks.decoded.clear();
-                let mut progress = Progress::default();
-                if template.compare(within, &mut progress, marks) != Compared::Whole || progress.is_new {
-                    break 'events;
-                }
-                self.fold.quirks.frame = Some(self.frame);
-                let view = marks.view(within.get(template.lead()..).unwrap_or_default());
-                if let Err(error) = self.fold.apply_most(&template.body, &view) {
-                    let offset = self.frames.offset() + (*at - start) as u64;
-                    self.fail(error, Some(offset));
-                }
-                self.template = place;
-                self.frame += 1;
-                *at += progress.at;
-                if self.error.is_some() {
-                    break 'events;
-                }
-                if template.successor() != place || *at >= input.len() {
-                    break;
-                }
+            let (start, frame) = (*at, self.frame);
+            let is_repeated = template.successor() == place;
+            match template.pattern() {
+                Some(pattern) => self.run(template, &pattern, is_repeated, input, at),
+                None => self.repeat(template, marks, is_repeated, input, at),
             }
-        }
-        let length = *at - start;
-        if length > 0 {
+            let length = *at - start;
+            if length == 0 {
+                break;
+            }
             self.counters.frames_recognised += self.frame - frame;
             self.counters.bytes_scanned += length as u64;
             self.allowance = (self.allowance + length).min(ALLOWANCE);
             self.frames.pass(length);
             scratch.shelf.hit(self.template);
+            self.template = place;
+        }
+    }
+
+    /// Takes an event that a template recognises, and where `is_repeated` those behind it that it recognises, too.
+    #[inline]
+    fn repeat(&mut self, template: &Template, marks: &mut Marks, is_repeated: bool, input: &[u8], at: &mut usize) {
+        let start = *at;
+        let bound = self.limit().min(self.allowance);
+        loop {
+            let rest = input.get(*at..).unwrap_or_default();
+            let within = rest.get(..bound).unwrap_or(rest);
+            marks.decoded.clear();
+            let mut progress = Progress::default();
+            if template.compare(within, &mut progress, marks) != Compared::Whole || progress.is_new {
+                return;
+            }
+            self.fold.quirks.frame = Some(self.frame);
+            let view = marks.view(within.get(template.lead()..).unwrap_or_default());
+            if let Err(error) = self.fold.apply_most(&template.body, &view) {
+                let offset = self.frames.offset() + (*at - start) as u64;
+                self.fail(error, Some(offset));
+            }
+            self.frame += 1;
+            *at += progress.at;
+            if !is_repeated || self.error.is_some() || *at >= input.len() {
+                return;
+            }
         }
     }
 
@@ -118,7 +127,7 @@ impl Assembler {
 
     /// The length within which no line and no event is too long (S8).
     #[inline]
-    fn limit(&self) -> usize {
+    pub(super) fn limit(&self) -> usize {
         self.fold.limits.line.min(self.fold.limits.event)
     }
 

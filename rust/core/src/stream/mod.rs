@@ -4,6 +4,7 @@ mod ending;
 mod fast;
 mod held;
 mod payload;
+mod running;
 mod scratch;
 mod waiting;
 

@@ -208,7 +208,7 @@ impl Template {
         }
         let body = ops.iter().copied().filter(|op| !is_header(op)).collect();
         let lead = read.style.lead(read.name);
-        Some(Self {
+        let mut template = Self {
             number: unique(),
             wire: read.wire,
             name: read.name.into(),
@@ -226,11 +226,14 @@ impl Template {
             epoch: unique(),
             decides: read.wire == Wire::OpenaiChat
                 && members(read.bytes, read.tape, 0).any(|(name, _)| &*name == b"choices"),
+            is_fragment: false,
             used: 0,
             moves: false,
             misses: 0,
             next: [NONE; SUCCESSORS],
-        })
+        };
+        template.is_fragment = template.brings_fragment();
+        Some(template)
     }
 
     /// Whether a payload that was read differs from this one in nothing but values that may be holes. Where it does,

@@ -5,12 +5,14 @@
 mod compare;
 mod learn;
 mod marks;
+mod pattern;
 mod settle;
 mod shelf;
 
 pub(crate) use compare::{Compared, Progress};
 pub(crate) use learn::Read;
 pub(crate) use marks::{Marks, Saved, Text};
+pub(crate) use pattern::{Opening, Pattern};
 pub(crate) use shelf::{NONE, SUCCESSORS, Shelf};
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -84,6 +86,8 @@ pub(crate) struct Template {
     pub(crate) epoch: u64,
     /// It shows its wire, whatever stands in its holes (W1).
     pub(crate) decides: bool,
+    /// It says nothing but one fragment of one text.
+    is_fragment: bool,
     used: u64,
     /// A steady value was of another length in the payload last recognised: the next such payload is moved to.
     moves: bool,
@@ -100,8 +104,8 @@ impl Template {
         size_of::<Self>() + self.event.len() + leaves + size_of_val(&*self.ops) + size_of_val(&*self.body)
     }
 
-    /// The payload.
-    fn bytes(&self) -> &[u8] {
+    /// The payload that it was learnt from, its steady values as in the one last recognised.
+    pub(crate) fn bytes(&self) -> &[u8] {
         self.event.get(self.lead..self.tail).unwrap_or_default()
     }
 
