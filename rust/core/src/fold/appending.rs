@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::event::Record;
 use crate::json::text::{Joiner, compact};
 use crate::policy::Identity;
-use crate::quirk::{Place, QuirkKind};
+use crate::quirk::Place;
 
 impl Fold {
     /// Appends what a delta brings to the arguments of its call (A1, A2), and shows what can be shown.
@@ -25,7 +25,6 @@ impl Fold {
                 self.append_arguments(slot, call, |joiner, text| joiner.append(raw, flags, text))?;
             }
             Arguments::Source(span) => {
-                self.quirk(QuirkKind::ArgumentsType, Some(call), || "taken as its source text".to_owned());
                 self.append_source(slot, call, &compact(view.raw(span)))?;
             }
         }

@@ -338,7 +338,8 @@ impl Fold {
     /// Joins a fragment to a member of a block; what stood there and is no text is replaced.
     pub(crate) fn join_member(&mut self, at: usize, name: &'static str, raw: &[u8], flags: u8) -> Result<(), Error> {
         let Some(block) = self.block_mut(at) else { return Ok(()) };
-        if block.own.iter().all(|own| own.0 != name) {
+        let is_first = block.own.iter().all(|own| own.0 != name);
+        if is_first {
             let mut text = Text::default();
             match block.members.iter().find(|member| member.0 == name).map(|member| &member.1) {
                 Some(Value::String(standing)) => text.text.extend_from_slice(standing.as_bytes()),
@@ -352,7 +353,12 @@ impl Fold {
                 block.own.push((name, text));
             }
         }
-        self.own_text(at, name, raw, flags)
+        let result = self.own_text(at, name, raw, flags);
+        // What is refused leaves the member as it was.
+        if let Some(block) = self.block_mut(at).filter(|_| is_first && result.is_err()) {
+            block.own.retain(|own| own.0 != name);
+        }
+        result
     }
 
     /// Keeps what the wire says that an item is; what was said when it was done stands (W3).

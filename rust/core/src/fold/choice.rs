@@ -1,6 +1,7 @@
 //! One choice being folded.
 
 use super::call::Call;
+use super::joined::Half;
 use crate::chunk::TextKind;
 use crate::completion::Extra;
 use crate::few::Few;
@@ -59,6 +60,8 @@ pub(crate) struct Choice {
 pub(crate) struct Rest {
     pub(crate) logprobs: Option<Value>,
     pub(crate) extra: Extra,
+    /// Texts in it that wait for the other half of a surrogate pair.
+    pub(crate) halves: Vec<Half>,
     /// A message that came instead of deltas, as sent, and its weight (X4).
     pub(crate) message: Option<(Box<[u8]>, usize)>,
 }

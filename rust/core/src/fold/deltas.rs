@@ -192,12 +192,10 @@ impl Fold {
         }
         let place = Place { call, ..self.place() };
         report_lone(&mut self.quirks, lone, place);
-        let Some(call) = call else {
-            if matches!(delta.arguments, Arguments::Source(_)) {
-                self.quirk(QuirkKind::ArgumentsType, None, String::new);
-            }
-            return Ok(());
-        };
+        if matches!(delta.arguments, Arguments::Source(_)) {
+            self.quirk(QuirkKind::ArgumentsType, call, || "taken as its source text".to_owned());
+        }
+        let Some(call) = call else { return Ok(()) };
         if let Some(call) = self.call_mut(call) {
             call.turn_out(delta.kind);
         }

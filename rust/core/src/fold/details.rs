@@ -1,6 +1,7 @@
 //! `reasoning_details` (X1): reasoning that some gateways send in pieces of their own.
 
 use super::extras::{is_string, member, slice};
+use super::joined::{Owner, Piece};
 use super::{Fold, report_lone};
 use crate::chunk::TextKind;
 use crate::error::Error;
@@ -8,9 +9,6 @@ use crate::json::Value;
 use crate::json::tape::{Kind, Tape, with_spare};
 use crate::wire::openai_chat::integer;
 use crate::wire::{items, members};
-
-/// The members of a piece of `reasoning_details` whose texts join.
-const JOINED: [&str; 3] = ["text", "summary", "data"];
 
 impl Fold {
     /// `reasoning_details` (X1): their text, where it counts as reasoning, and the pieces themselves.
@@ -40,19 +38,15 @@ impl Fold {
     }
 
     fn details_on(&mut self, raw: &[u8], tape: &Tape) -> Result<(), Error> {
-        let mut lone = 0;
-        let value = Value::from_tape(raw, tape, 0, &mut lone);
-        let place = self.place();
-        report_lone(&mut self.quirks, lone, place);
-        let Value::Array(pieces) = value else { return Ok(()) };
-        let pieces: Vec<Value> = pieces.into_iter().filter(|piece| matches!(piece, Value::Object(_))).collect();
-        if pieces.is_empty() {
+        let is_object = |&piece: &u32| tape.node(piece).is_some_and(|node| node.kind == Kind::Object);
+        let mut pieces = items(tape, 0).filter(is_object).peekable();
+        if pieces.peek().is_none() {
             return Ok(());
         }
         let mut kept = self.take_extra("reasoning_details")?;
         let mut result = Ok(());
-        for piece in pieces {
-            result = result.and_then(|()| self.piece(&mut kept, piece));
+        for index in pieces {
+            result = result.and_then(|()| self.piece(&mut kept, raw, tape, index));
         }
         self.give_extra("reasoning_details", Value::Array(kept));
         result
@@ -69,11 +63,11 @@ impl Fold {
             return None;
         }
         let choice = self.choices.get_mut(self.current)?;
-        let extra = &mut choice.rest.as_mut()?.extra;
-        let (_, Value::Array(kept)) = extra.iter_mut().find(|member| member.0 == "reasoning_details")? else {
+        let rest = choice.rest.as_mut().filter(|rest| rest.halves.is_empty())?;
+        let (_, Value::Array(kept)) = rest.extra.iter_mut().find(|member| member.0 == "reasoning_details")? else {
             return None;
         };
-        let of_index = |piece: &&mut Value| piece.get("index").and_then(usable_index) == Some(index);
+        let of_index = |piece: &&mut Value| index_of(piece) == Some(index);
         let Value::Object(into) = kept.iter_mut().find(of_index)? else { return None };
         let mut joined = None;
         for (name, value) in members(raw, tape, piece) {
@@ -88,7 +82,7 @@ impl Fold {
                 _ => false,
             };
             match slot {
-                Value::String(_) if JOINED.contains(&&**name) && node.kind == Kind::String => {
+                Value::String(_) if Owner::Detail(index).joined().contains(&&**name) && node.kind == Kind::String => {
                     // Of a name that comes twice the last value alone counts.
                     if joined.replace((place, text)).is_some() {
                         return None;
@@ -108,16 +102,19 @@ impl Fold {
         Some(Ok(()))
     }
 
-    /// Merges a piece into that of the same index; one without index is appended.
-    fn piece(&mut self, kept: &mut Vec<Value>, piece: Value) -> Result<(), Error> {
-        let index = piece.get("index").and_then(usable_index);
-        let place = kept.iter().position(|other| index.is_some() && other.get("index").and_then(usable_index) == index);
-        let (Some(_), Value::Object(from)) = (index, &piece) else {
+    /// Merges the piece at `node` into that of the same index; one without index is appended.
+    fn piece(&mut self, kept: &mut Vec<Value>, raw: &[u8], tape: &Tape, node: u32) -> Result<(), Error> {
+        let index = member(raw, tape, node, "index").map(|index| Value::from_tape(raw, tape, index, &mut 0));
+        let Some(index) = index.as_ref().and_then(usable_index) else {
+            let mut lone = 0;
+            let piece = Value::from_tape(raw, tape, node, &mut lone);
+            let place = self.place();
+            report_lone(&mut self.quirks, lone, place);
             self.charge(piece.weight())?;
             kept.push(piece);
             return Ok(());
         };
-        let place = match place {
+        let place = match kept.iter().position(|other| index_of(other) == Some(index)) {
             Some(place) => place,
             None => {
                 let empty = Value::Object(Vec::new());
@@ -127,8 +124,13 @@ impl Fold {
             }
         };
         let Some(Value::Object(into)) = kept.get_mut(place) else { return Ok(()) };
-        self.merge_all(into, from, &JOINED)
+        self.merge_all(into, &Piece { raw, tape, index: node, owner: Owner::Detail(index) })
     }
+}
+
+/// The index of a kept piece.
+pub(super) fn index_of(piece: &Value) -> Option<i64> {
+    piece.get("index").and_then(usable_index)
 }
 
 /// The index of a piece, as I2 reads one.

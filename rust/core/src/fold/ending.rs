@@ -91,6 +91,7 @@ impl Fold {
             for kind in [TextKind::Reasoning, TextKind::Content, TextKind::Refusal] {
                 self.flush_text(kind);
             }
+            self.flush_halves();
             for call in 0..self.choices.get(slot).map_or(0, |choice| choice.calls.len()) {
                 let choice = self.choices.get(slot);
                 let ending = Ending {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::Fold;
+use super::joined::{Owner, Piece};
 use crate::chunk::TextKind;
 use crate::completion::Extra;
 use crate::error::Error;
@@ -192,11 +193,12 @@ impl Fold {
             return Ok(());
         }
         let name = self.name_at(name, self.place());
-        let value = self.value(raw);
+        let is_audio = name == "audio" && raw.first() == Some(&b'{');
+        let value = if is_audio { Value::Null } else { self.value(raw) };
         let mut extra = self.extra_of_choice();
-        let result = match (&*name, value) {
-            ("audio", Value::Object(audio)) => self.audio(&mut extra, &audio),
-            (name, value) => self.merge(&mut extra, name, value, &[], true),
+        let result = match value {
+            _ if is_audio => self.audio(&mut extra, raw),
+            value => self.merge(&mut extra, &name, value, &[], true),
         };
         if let Some(choice) = self.choices.get_mut(self.current) {
             choice.rest().extra = extra;
@@ -232,25 +234,18 @@ impl Fold {
     }
 
     /// Audio comes in pieces: its data and its transcript join.
-    fn audio(&mut self, extra: &mut Extra, piece: &Extra) -> Result<(), Error> {
+    fn audio(&mut self, extra: &mut Extra, raw: &[u8]) -> Result<(), Error> {
         if !matches!(extra.iter().find(|member| member.0 == "audio"), Some((_, Value::Object(_)))) {
+            self.forget_halves(Owner::Audio);
             self.merge(extra, "audio", Value::Object(Vec::new()), &[], false)?;
         }
         let Some((_, Value::Object(into))) = extra.iter_mut().find(|member| member.0 == "audio") else {
             return Ok(());
         };
-        self.merge_all(into, piece, &["data", "transcript"])
-    }
-
-    /// Merges the members of a piece; a null says nothing where the member is there already.
-    pub(super) fn merge_all(&mut self, into: &mut Extra, piece: &Extra, joined: &[&str]) -> Result<(), Error> {
-        for (name, value) in piece {
-            let says_nothing = matches!(value, Value::Null) && into.iter().any(|member| member.0 == *name);
-            if !says_nothing {
-                self.merge(into, name, value.clone(), joined, false)?;
-            }
-        }
-        Ok(())
+        with_spare(|tape| match tape.read(raw, self.limits.depth) {
+            Ok(()) => self.merge_all(into, &Piece { raw, tape, index: 0, owner: Owner::Audio }),
+            Err(_) => Ok(()),
+        })
     }
 
     /// `logprobs` (X2): its lists append.

@@ -9,6 +9,7 @@ mod deltas;
 mod details;
 mod ending;
 mod extras;
+mod joined;
 pub(crate) mod parts;
 mod running;
 mod whole;

@@ -90,6 +90,9 @@ impl Fold {
         if let Some(call) = call {
             if !matches!(arguments, Arguments::Text(span) if view.raw(span).is_empty()) {
                 self.note_late();
+                if matches!(arguments, Arguments::Source(_)) {
+                    self.quirk(QuirkKind::ArgumentsType, Some(call), || "taken as its source text".to_owned());
+                }
                 return self.take_arguments(self.current, call, arguments, view);
             }
             return Ok(());

@@ -4,8 +4,9 @@ use super::Assembler;
 use super::held::Pending;
 use super::scratch::Scratch;
 use crate::error::Error;
+use crate::fold::Fold;
 use crate::json::scan::flag;
-use crate::template::{Compared, Marks, NONE, Progress, Read, SUCCESSORS, Saved, Template};
+use crate::template::{Compared, Marks, NONE, Progress, Read, SUCCESSORS, Template};
 
 /// Bytes that may be looked at in vain at first, and at most.
 pub(super) const ALLOWANCE: usize = 32 << 10;
@@ -29,6 +30,7 @@ impl Assembler {
     fn recognise_again(&mut self, input: &[u8], at: &mut usize, scratch: &mut Scratch) {
         while self.error.is_none() && *at < input.len() {
             let place = scratch.shelf.likely(self.template, 0);
+            scratch.shelf.follow(self.template, self.fold.said, place);
             let Some((template, marks)) = scratch.shelf.get(place) else { break };
             if template.epoch != self.fold.said || !self.allows(template) {
                 break;
@@ -87,6 +89,7 @@ impl Assembler {
             if place == NONE {
                 break;
             }
+            scratch.shelf.follow(self.template, self.fold.said, place);
             let mut progress = Progress::default();
             match self.compare(rest, place, &mut progress, scratch) {
                 Compared::Whole => {
@@ -99,8 +102,10 @@ impl Assembler {
                 }
                 Compared::SoFar => {
                     *at = input.len();
-                    let number = scratch.shelf.get(place).map_or(0, |(template, _)| template.number);
-                    self.hold(rest, Pending { place, number, progress, saved: Saved::default() }, scratch);
+                    if let Some((template, _)) = scratch.shelf.get(place) {
+                        let pending = Pending::of(template, place, progress);
+                        self.hold(rest, pending, scratch);
+                    }
                     return true;
                 }
                 Compared::Differs => self.looked_in_vain(progress.at),
@@ -172,18 +177,13 @@ impl Assembler {
         if !progress.is_new && self.fold.said == template.epoch {
             return self.fold.apply_most(&template.body, &view);
         }
-        if template.ops.iter().all(|op| self.fold.holds(op, &view)) {
-            if !progress.is_new {
-                self.fold.said = template.epoch;
-            }
-            self.fold.apply_all(&template.body, &view)?;
-        } else {
-            self.fold.apply_all(&template.ops, &view)?;
-        }
-        if progress.is_new {
-            scratch.shelf.settle(place, payload);
-        } else {
-            scratch.shelf.pass_on(place);
+        let holds = |fold: &Fold| template.ops.iter().all(|op| fold.holds(op, &view));
+        let was_said = holds(&self.fold);
+        self.fold.apply_all(if was_said { &template.body } else { &template.ops }, &view)?;
+        let is_said = was_said || holds(&self.fold);
+        let epoch = if progress.is_new { scratch.shelf.settle(place, payload) } else { Some(template.epoch) };
+        if let Some(epoch) = epoch.filter(|_| is_said) {
+            self.fold.said = epoch;
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 
 use super::Assembler;
 use super::scratch::Scratch;
-use crate::template::{Compared, Progress, SUCCESSORS, Saved};
+use crate::template::{Compared, Progress, SUCCESSORS, Saved, Template};
 
 /// Bytes of an input that are added to what is held at once.
 const STEP: usize = 1024;
@@ -13,11 +13,18 @@ const ROOM: usize = 512;
 /// How far an event was recognised.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
-    /// The template that recognises it so far, and that one's number.
+    /// The template that recognises it so far, that one's number, and what was steady in it.
     pub(super) place: u32,
     pub(super) number: u64,
+    pub(super) epoch: u64,
     pub(super) progress: Progress,
     pub(super) saved: Saved,
+}
+
+impl Pending {
+    pub(super) fn of(template: &Template, place: u32, progress: Progress) -> Self {
+        Self { place, number: template.number, epoch: template.epoch, progress, saved: Saved::default() }
+    }
 }
 
 /// The beginning of an event.
@@ -104,8 +111,12 @@ impl Assembler {
     #[inline]
     fn go_on(&mut self, bytes: &[u8], pending: &mut Pending, scratch: &mut Scratch) -> Compared {
         let former = pending.progress;
-        let is_there = scratch.shelf.get(pending.place).is_some_and(|(template, _)| template.number == pending.number);
-        if is_there {
+        let template = scratch.shelf.get(pending.place).map(|(template, _)| (template.number, template.epoch));
+        if let Some((number, epoch)) = template
+            && number == pending.number
+        {
+            // What was found steady may have become something else in the meantime, for another stream.
+            pending.progress.is_new |= epoch != pending.epoch;
             match self.compare(bytes, pending.place, &mut pending.progress, scratch) {
                 Compared::Whole => {
                     scratch.shelf.marks.restore(&pending.saved, former.hole);
@@ -124,8 +135,7 @@ impl Assembler {
         for nth in 0..SUCCESSORS {
             let place = scratch.shelf.likely(self.template, nth);
             let Some((template, _)) = scratch.shelf.get(place) else { break };
-            *pending =
-                Pending { place, number: template.number, progress: Progress::default(), saved: Saved::default() };
+            *pending = Pending::of(template, place, Progress::default());
             match self.compare(bytes, place, &mut pending.progress, scratch) {
                 Compared::Whole => {
                     if nth > 0 {

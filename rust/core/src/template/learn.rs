@@ -270,7 +270,7 @@ impl Template {
 }
 
 /// What is the same in all chunks of a stream as a rule.
-const fn is_header(op: &Op) -> bool {
+pub(super) const fn is_header(op: &Op) -> bool {
     matches!(op, Op::Id(_) | Op::Model(_) | Op::Created(_) | Op::Keep(..))
 }
 

@@ -1,38 +1,53 @@
 //! Keeping what is steady in a template as it is in the payload last recognised, so that the next one is compared at once.
 
-use super::learn::{each_span, steps};
+use super::learn::{each_span, is_header, steps};
 use super::marks::{Marks, Text};
 use super::{Leaf, Template, unique};
+use crate::chunk::{Op, View};
 use crate::json::scan::flag;
 
 impl Template {
-    /// What is steady is expected to be as it is in another template, as far as the two are alike.
+    /// What is steady is expected to be as it is in another template, where it is as long there.
     pub(super) fn follow(&mut self, former: &Self) {
         let mut is_new = false;
-        for (place, (leaf, other)) in self.holes.iter().zip(&former.holes).enumerate() {
-            let (from, to) = (self.lead + leaf.start as usize, self.lead + leaf.end as usize);
+        let others = former.holes.iter().zip(&former.texts).filter(|(leaf, _)| leaf.steady);
+        let own = self.holes.iter().zip(&mut self.texts).filter(|(leaf, _)| leaf.steady);
+        for ((leaf, kept), (other, text)) in own.zip(others) {
+            let place = |lead: usize, leaf: &Leaf| lead + leaf.start as usize..lead + leaf.end as usize;
+            let bytes = former.event.get(place(former.lead, other));
+            let (Some(own), Some(bytes)) = (self.event.get_mut(place(self.lead, leaf)), bytes) else { continue };
             // What may stand in the one hole may stand in the other.
-            let is_alike = leaf.steady
-                && other.steady
-                && (leaf.start, leaf.end, leaf.kind) == (other.start, other.end, other.kind);
-            let (Some(own), Some(bytes)) = (self.event.get_mut(from..to), former.event.get(from..to)) else { break };
-            let (Some(kept), Some(text)) = (self.texts.get_mut(place), former.texts.get(place)) else { break };
-            if !is_alike || self.lead != former.lead {
-                break;
-            }
-            if own != bytes {
+            if leaf.kind == other.kind && own.len() == bytes.len() && own != bytes {
                 own.copy_from_slice(bytes);
                 *kept = *text;
                 is_new = true;
             }
         }
-        if is_new {
+        if self.says_as(former) {
+            self.epoch = former.epoch;
+        } else if is_new {
             self.epoch = unique();
         }
     }
 
-    /// What is steady is expected to be as it is in this payload from now on.
-    pub(super) fn settle(&mut self, payload: &[u8], marks: &Marks) {
+    /// Whether it says the same once and for all as another template.
+    fn says_as(&self, other: &Self) -> bool {
+        let (own, others) = (View::plain(self.bytes()), View::plain(other.bytes()));
+        let mut ops = other.ops.iter().filter(|op| is_header(op));
+        let is_same = self.ops.iter().filter(|op| is_header(op)).all(|op| match (op, ops.next()) {
+            (Op::Keep(name, span), Some(Op::Keep(other, there))) if name == other => {
+                own.raw(*span) == others.raw(*there)
+            }
+            (Op::Id(span), Some(Op::Id(there)))
+            | (Op::Model(span), Some(Op::Model(there)))
+            | (Op::Created(span), Some(Op::Created(there))) => own.raw(*span) == others.raw(*there),
+            _ => false,
+        });
+        is_same && ops.next().is_none() && self.wire == other.wire
+    }
+
+    /// What is steady is expected to be as it is in this payload from now on; says whether it is.
+    pub(super) fn settle(&mut self, payload: &[u8], marks: &Marks) -> bool {
         let shifts = marks.shifts.get(..=self.holes.len()).unwrap_or_default();
         let is_as_long = |(leaf, shifts): (&Leaf, &[i64])| !leaf.steady || shifts.first() == shifts.last();
         if self.holes.iter().zip(shifts.windows(2)).all(is_as_long) {
@@ -42,10 +57,11 @@ impl Template {
         } else {
             // One frame of a stream is not worth it.
             self.moves = true;
-            return;
+            return false;
         }
         self.moves = false;
         self.epoch = unique();
+        true
     }
 
     /// The same where every steady value is as long as before.

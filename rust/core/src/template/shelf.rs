@@ -59,25 +59,25 @@ impl Shelf {
         next.get(nth).copied().unwrap_or(NONE)
     }
 
-    /// What is steady in a payload that a template recognised is expected to come again.
+    /// What is steady in a payload that a template recognised is expected to come again; gives the template's epoch if so.
     #[cold]
-    pub(crate) fn settle(&mut self, template: u32, payload: &[u8]) {
-        if let Some(template) = self.templates.get_mut(template as usize) {
-            self.weight -= template.weight();
-            template.settle(payload, &self.marks);
-            self.weight += template.weight();
-        }
-        self.pass_on(template);
+    pub(crate) fn settle(&mut self, template: u32, payload: &[u8]) -> Option<u64> {
+        let template = self.templates.get_mut(template as usize)?;
+        self.weight -= template.weight();
+        let is_settled = template.settle(payload, &self.marks);
+        self.weight += template.weight();
+        is_settled.then_some(template.epoch)
     }
 
-    /// What is steady in a template is expected of those that are likely to follow it, too.
-    #[cold]
-    pub(crate) fn pass_on(&mut self, template: u32) {
-        let Some(next) = self.templates.get(template as usize).map(|former| former.next) else { return };
-        for place in next {
-            if let Ok([former, follower]) = self.templates.get_disjoint_mut([template as usize, place as usize]) {
-                follower.follow(former);
-            }
+    /// What is steady in the template `last` is expected of one that is likely to follow it, if `last` is as it was in the
+    /// stream that `said` what it says once and for all.
+    #[inline]
+    pub(crate) fn follow(&mut self, last: u32, said: u64, template: u32) {
+        if let Ok([former, follower]) = self.templates.get_disjoint_mut([last as usize, template as usize])
+            && former.epoch == said
+            && follower.epoch != said
+        {
+            follower.follow(former);
         }
     }
 
