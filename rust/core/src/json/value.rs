@@ -45,10 +45,13 @@ impl Value {
         let mut members = Members::default();
         let mut child = index + 1;
         while child < node.next {
-            let name = tape.node(child).map(|name| decoded(bytes, name, lone)).unwrap_or_default();
-            members.set(name, Self::from_tape(bytes, tape, child + 1, lone));
+            let mut own = 0;
+            let name = tape.node(child).map(|name| decoded(bytes, name, &mut own)).unwrap_or_default();
+            let value = Self::from_tape(bytes, tape, child + 1, &mut own);
+            members.set(name, value, own);
             child = tape.node(child + 1).map_or(node.next, |node| node.next);
         }
+        *lone += members.lone.iter().sum::<u32>();
         Self::Object(members.list)
     }
 
@@ -146,13 +149,17 @@ fn text_weight(bytes: &[u8], node: &Node) -> Option<usize> {
 struct Members {
     list: Vec<(String, Value)>,
     places: std::collections::HashMap<String, usize>,
+    /// The surrogates without a partner in each, as far as there were any: of equal names the last one's count.
+    lone: Vec<u32>,
 }
 
 impl Members {
     const LINEAR: usize = 16;
 
-    fn set(&mut self, name: String, value: Value) {
-        if let Some(slot) = self.place(&name).and_then(|place| self.list.get_mut(place)) {
+    fn set(&mut self, name: String, value: Value, lone: u32) {
+        let known = self.place(&name);
+        self.count(known.unwrap_or(self.list.len()), lone);
+        if let Some(slot) = known.and_then(|place| self.list.get_mut(place)) {
             slot.1 = value;
             return;
         }
@@ -163,6 +170,15 @@ impl Members {
             self.places.insert(name.clone(), self.list.len());
         }
         self.list.push((name, value));
+    }
+
+    fn count(&mut self, place: usize, lone: u32) {
+        if lone > 0 && self.lone.len() <= place {
+            self.lone.resize(place + 1, 0);
+        }
+        if let Some(counted) = self.lone.get_mut(place) {
+            *counted = lone;
+        }
     }
 
     fn place(&self, name: &str) -> Option<usize> {

@@ -16,8 +16,8 @@ impl Assembler {
     /// one is kept.
     pub(super) fn recognise(&mut self, input: &[u8], at: &mut usize, scratch: &mut Scratch) {
         while !self.fold.done && self.error.is_none() && *at < input.len() {
-            self.recognise_again(input, at, scratch);
-            if self.error.is_some() || *at == input.len() || !self.recognise_event(input, at, scratch) {
+            let failed = self.recognise_again(input, at, scratch);
+            if self.error.is_some() || *at == input.len() || !self.recognise_event(input, at, failed, scratch) {
                 break;
             }
         }
@@ -25,9 +25,9 @@ impl Assembler {
     }
 
     /// Takes events from `at` on as long as the templates expected recognise them and nothing is new but what stands in
-    /// their holes: most events.
+    /// their holes: most events. Gives a template that is known not to recognise the next one.
     #[inline]
-    fn recognise_again(&mut self, input: &[u8], at: &mut usize, scratch: &mut Scratch) {
+    fn recognise_again(&mut self, input: &[u8], at: &mut usize, scratch: &mut Scratch) -> u32 {
         while self.error.is_none() && *at < input.len() {
             let place = scratch.shelf.likely(self.template, 0);
             scratch.shelf.follow(self.template, self.fold.said, place);
@@ -37,13 +37,13 @@ impl Assembler {
             }
             let (start, frame) = (*at, self.frame);
             let is_repeated = template.successor() == place;
-            match template.pattern() {
+            let differs = match template.pattern() {
                 Some(pattern) => self.run(template, &pattern, is_repeated, input, at),
                 None => self.repeat(template, marks, is_repeated, input, at),
-            }
+            };
             let length = *at - start;
             if length == 0 {
-                break;
+                return if differs { place } else { NONE };
             }
             self.counters.frames_recognised += self.frame - frame;
             self.counters.bytes_scanned += length as u64;
@@ -51,12 +51,24 @@ impl Assembler {
             self.frames.pass(length);
             scratch.shelf.hit(self.template);
             self.template = place;
+            if differs {
+                return place;
+            }
         }
+        NONE
     }
 
-    /// Takes an event that a template recognises, and where `is_repeated` those behind it that it recognises, too.
+    /// Takes an event that a template recognises, and where `is_repeated` those behind it that it recognises, too. Says
+    /// whether it does not recognise the next one.
     #[inline]
-    fn repeat(&mut self, template: &Template, marks: &mut Marks, is_repeated: bool, input: &[u8], at: &mut usize) {
+    fn repeat(
+        &mut self,
+        template: &Template,
+        marks: &mut Marks,
+        is_repeated: bool,
+        input: &[u8],
+        at: &mut usize,
+    ) -> bool {
         let start = *at;
         let bound = self.limit().min(self.allowance);
         loop {
@@ -64,8 +76,10 @@ impl Assembler {
             let within = rest.get(..bound).unwrap_or(rest);
             marks.decoded.clear();
             let mut progress = Progress::default();
-            if template.compare(within, &mut progress, marks) != Compared::Whole || progress.is_new {
-                return;
+            let compared = template.compare(within, &mut progress, marks);
+            if compared != Compared::Whole || progress.is_new {
+                self.looked_in_vain(progress.at);
+                return compared == Compared::Differs;
             }
             self.fold.quirks.frame = Some(self.frame);
             let view = marks.view(within.get(template.lead()..).unwrap_or_default());
@@ -76,18 +90,21 @@ impl Assembler {
             self.frame += 1;
             *at += progress.at;
             if !is_repeated || self.error.is_some() || *at >= input.len() {
-                return;
+                return false;
             }
         }
     }
 
-    /// Takes the event at `at`, or what the input holds of it, if a template recognises it.
-    fn recognise_event(&mut self, input: &[u8], at: &mut usize, scratch: &mut Scratch) -> bool {
+    /// Takes the event at `at`, or what the input holds of it, if a template recognises it; `failed` does not.
+    fn recognise_event(&mut self, input: &[u8], at: &mut usize, failed: u32, scratch: &mut Scratch) -> bool {
         let rest = input.get(*at..).unwrap_or_default();
         for nth in 0..SUCCESSORS {
             let place = scratch.shelf.likely(self.template, nth);
             if place == NONE {
                 break;
+            }
+            if place == failed {
+                continue;
             }
             scratch.shelf.follow(self.template, self.fold.said, place);
             let mut progress = Progress::default();

@@ -3,10 +3,11 @@
 
 use super::Assembler;
 use crate::chunk::View;
-use crate::template::{Opening, Pattern, Template};
+use crate::template::{Closing, Opening, Pattern, Template};
 
 impl Assembler {
-    /// Takes the event at `at` if it goes on with a text that is open, and where `is_repeated` those behind it, too.
+    /// Takes the event at `at` if it goes on with a text that is open, and where `is_repeated` those behind it, too. Says
+    /// whether the template is known not to recognise the next one.
     pub(super) fn run(
         &mut self,
         template: &Template,
@@ -14,23 +15,24 @@ impl Assembler {
         is_repeated: bool,
         input: &[u8],
         at: &mut usize,
-    ) {
+    ) -> bool {
         let bound = self.limit().min(self.allowance);
         let view = View::plain(template.bytes());
-        let (frame, mut vain, mut within) = (self.frame, 0, first(input, *at, bound));
-        let mut opening = pattern.open(within);
+        let (frame, mut within) = (self.frame, first(input, *at, bound));
+        let (mut opening, mut looked, mut differs) = (pattern.open(within), 0, false);
         'calls: while let Some(Opening { index, at: mut begin }) = opening {
             let Some(mut run) = self.fold.begin_run(&template.body, index, &view) else { break };
             loop {
                 let end = pattern.close(within, begin, run.text);
-                let Some(end) = end.filter(|_| run.keep()) else {
-                    vain = run.pending();
+                let Closing::Whole(end) = end.filter(|_| run.keep()) else {
+                    (looked, differs) = (begin + run.pending(), end == Closing::Differs);
                     break 'calls;
                 };
                 self.frame += 1;
                 *at += end;
                 within = first(input, *at, bound);
                 if within.is_empty() || !is_repeated {
+                    within = &[];
                     break 'calls;
                 }
                 opening = pattern.open(within);
@@ -40,12 +42,14 @@ impl Assembler {
                 }
             }
         }
-        if opening.is_none() || vain > 0 {
-            self.looked_in_vain((pattern.length() + vain).min(within.len()));
+        if opening.is_none() {
+            (looked, differs) = pattern.vain(within);
         }
+        self.looked_in_vain(looked.min(within.len()));
         if self.frame > frame {
             self.fold.quirks.frame = Some(self.frame - 1);
         }
+        differs
     }
 }
 

@@ -161,7 +161,15 @@ impl Template {
         let holes = self.holes.get(progress.hole..next).unwrap_or_default();
         let Some(first) = holes.first() else { return false };
         let fixed = self.event.get(progress.done..end).unwrap_or_default();
-        let same = common(fixed, bytes.get(progress.at..).unwrap_or_default());
+        let rest = bytes.get(progress.at..).unwrap_or_default();
+        // The byte behind the last steady value shows that it is not longer.
+        let steady = holes.last().map_or(0, |last| (self.lead + last.end as usize + 1).saturating_sub(progress.done));
+        if fixed.get(..steady).is_some_and(|steady| rest.starts_with(steady)) {
+            let (fixed, rest) = (fixed.get(steady..).unwrap_or_default(), rest.get(steady..).unwrap_or_default());
+            progress.at += steady + common(fixed, rest);
+            return false;
+        }
+        let same = common(fixed, rest);
         let place = (progress.done + same - self.lead.min(progress.done + same)) as u32;
         if progress.done > self.lead + first.start as usize
             || !holes.iter().any(|leaf| (leaf.start..=leaf.end).contains(&place))
@@ -174,7 +182,7 @@ impl Template {
 }
 
 /// How many bytes two texts have in common at their beginning.
-fn common(one: &[u8], other: &[u8]) -> usize {
+pub(super) fn common(one: &[u8], other: &[u8]) -> usize {
     const WORD: usize = 16;
     let words = one.chunks_exact(WORD).zip(other.chunks_exact(WORD)).take_while(|(one, other)| one == other).count();
     let (one, other) = (one.get(words * WORD..).unwrap_or_default(), other.get(words * WORD..).unwrap_or_default());

@@ -223,6 +223,7 @@ impl Template {
             holes,
             ops,
             body,
+            head: None,
             epoch: unique(),
             decides: read.wire == Wire::OpenaiChat
                 && members(read.bytes, read.tape, 0).any(|(name, _)| &*name == b"choices"),
@@ -233,6 +234,7 @@ impl Template {
             next: [NONE; SUCCESSORS],
         };
         template.is_fragment = template.brings_fragment();
+        template.head = template.head_end();
         Some(template)
     }
 

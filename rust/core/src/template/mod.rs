@@ -12,7 +12,7 @@ mod shelf;
 pub(crate) use compare::{Compared, Progress};
 pub(crate) use learn::Read;
 pub(crate) use marks::{Marks, Saved, Text};
-pub(crate) use pattern::{Opening, Pattern};
+pub(crate) use pattern::{Closing, Opening, Pattern};
 pub(crate) use shelf::{NONE, SUCCESSORS, Shelf};
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -78,6 +78,9 @@ pub(crate) struct Template {
     /// What stands in them, with which the template begins to be compared where they are steady.
     texts: Box<[Text]>,
     steps: Box<[Step]>,
+    /// Where all that is steady, and all that a stream says once and for all, stands before the first hole that is not
+    /// steady: the position in the event behind it.
+    head: Option<usize>,
     /// What the payload says.
     pub(crate) ops: Box<[Op]>,
     /// The same without what a stream says once and for all.

@@ -1,5 +1,6 @@
 //! Events that bring nothing but one fragment of one text, as most do: what stands before it and behind it.
 
+use super::compare::common;
 use super::{Hole, Template};
 use crate::chunk::{Arguments, CallDelta, Ident, Index, Op};
 use crate::json::scan;
@@ -14,6 +15,30 @@ pub(crate) struct Pattern<'a> {
     after: &'a [u8],
     /// The fragment is not empty.
     is_filled: bool,
+    /// Where all that is steady stands before that position, the position.
+    head: Option<usize>,
+}
+
+/// How an event goes on from its fragment on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Closing {
+    /// As it should; it ends there.
+    Whole(usize),
+    /// The fragment is not one of plain text and simple escapes, or what came ends too early.
+    Unclear,
+    /// Otherwise.
+    Differs,
+}
+
+impl Closing {
+    /// The same where `is_kept` says so of the end.
+    #[inline]
+    pub(crate) fn filter(self, is_kept: impl FnOnce(usize) -> bool) -> Self {
+        match self {
+            Self::Whole(end) if !is_kept(end) => Self::Unclear,
+            closing => closing,
+        }
+    }
 }
 
 /// What of an event stands before its fragment.
@@ -46,6 +71,7 @@ impl Template {
             between,
             after: self.event.get(self.lead + hole.end as usize..)?,
             is_filled: hole.kind == Hole::Filled,
+            head: self.head,
         })
     }
 
@@ -77,11 +103,6 @@ impl Template {
 }
 
 impl Pattern<'_> {
-    /// Bytes of such an event beside its fragment.
-    pub(crate) fn length(&self) -> usize {
-        self.before.len() + self.between.map_or(0, <[u8]>::len) + self.after.len()
-    }
-
     /// What stands before the fragment of an event that `bytes` begins with.
     #[inline]
     pub(crate) fn open(&self, bytes: &[u8]) -> Option<Opening> {
@@ -95,12 +116,33 @@ impl Pattern<'_> {
         rest.starts_with(between).then_some(Opening { index: Some(index), at: end + between.len() })
     }
 
-    /// Appends the fragment at `at` to `text` and gives where the event ends. None where it does not end so, or the
-    /// fragment is not one of plain text and simple escapes; what is in `text` behind what was there means nothing then.
+    /// Appends the fragment at `at` to `text`. Where the event does not end as it should, what is in `text` behind what
+    /// was there means nothing.
     #[inline]
-    pub(crate) fn close(&self, bytes: &[u8], at: usize, text: &mut Vec<u8>) -> Option<usize> {
-        let end = scan::decode_simple(bytes, at, text)?;
-        let is_closed = bytes.get(end..)?.starts_with(self.after) && (end > at || !self.is_filled);
-        is_closed.then_some(end + self.after.len())
+    pub(crate) fn close(&self, bytes: &[u8], at: usize, text: &mut Vec<u8>) -> Closing {
+        let Some(end) = scan::decode_simple(bytes, at, text) else { return Closing::Unclear };
+        let rest = bytes.get(end..).unwrap_or_default();
+        if end == at && self.is_filled {
+            Closing::Differs
+        } else if rest.starts_with(self.after) {
+            Closing::Whole(end + self.after.len())
+        } else if rest.len() < self.after.len() || self.head.is_none() {
+            Closing::Unclear
+        } else {
+            Closing::Differs
+        }
+    }
+
+    /// How much of `bytes` was looked at by [`Pattern::open`] in vain, and whether it differs in something that is not
+    /// steady.
+    pub(crate) fn vain(&self, bytes: &[u8]) -> (usize, bool) {
+        // The byte behind the last steady value shows that it is not longer.
+        let head = self.head.map_or(0, |head| self.before.len().min(head + 1));
+        if bytes.len() < self.before.len() || !bytes.starts_with(self.before.get(..head).unwrap_or_default()) {
+            return (bytes.len().min(head), false);
+        }
+        let (rest, before) = (bytes.get(head..).unwrap_or_default(), self.before.get(head..).unwrap_or_default());
+        let same = common(before, rest);
+        (head + same, self.head.is_some() && same < before.len())
     }
 }
