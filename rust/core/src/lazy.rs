@@ -15,8 +15,8 @@ pub struct Lazy {
 impl Lazy {
     /// The value in `source`, which nests at most `depth` levels.
     #[must_use]
-    pub(crate) fn new(source: &[u8], depth: usize) -> Self {
-        Self { source: source.into(), depth, value: OnceLock::new() }
+    pub(crate) const fn new(source: Box<[u8]>, depth: usize) -> Self {
+        Self { source, depth, value: OnceLock::new() }
     }
 
     /// The value.

@@ -54,11 +54,11 @@ impl Fold {
         }
         Completion {
             wire,
-            id: self.id.as_deref().map(Into::into),
-            model: self.model.as_deref().map(Into::into),
-            created: self.created.as_deref().map(|number| Value::Number(number.into())),
+            id: given(&mut self.id, last).map(Into::into),
+            model: given(&mut self.model, last).map(Into::into),
+            created: given(&mut self.created, last).map(Value::Number),
             choices,
-            usage: self.usage.as_ref().map(|usage| usage.lazy(depth)),
+            usage: given(&mut self.usage, last).map(|usage| usage.lazy(depth)),
             end,
             error,
             quirks: self.quirks.sorted(),
@@ -68,19 +68,24 @@ impl Fold {
     }
 }
 
+/// What is handed over with the last result, and copied before.
+fn given<T: Clone>(slot: &mut Option<T>, last: bool) -> Option<T> {
+    if last { slot.take() } else { slot.clone() }
+}
+
 fn result(choice: &mut Choice, tool_calls: Vec<Arc<ToolCall>>, last: bool) -> completion::Choice {
     let text = |text: &mut Text| {
         let text = if last { std::mem::take(&mut text.text) } else { text.text.clone() };
         Some(owned(text)).filter(|text| !text.is_empty())
     };
-    let rest = choice.rest.as_deref().cloned().unwrap_or_default();
+    let rest = given(&mut choice.rest, last).map(|rest| *rest).unwrap_or_default();
     completion::Choice {
         index: choice.index,
         content: text(&mut choice.content),
         reasoning: text(&mut choice.reasoning),
         refusal: text(&mut choice.refusal),
         tool_calls,
-        finish_reason: choice.finish_reason.as_deref().map(Into::into),
+        finish_reason: given(&mut choice.finish_reason, last).map(Into::into),
         logprobs: rest.logprobs,
         extra: rest.extra,
         reasoning_member: choice.reasoning_member,

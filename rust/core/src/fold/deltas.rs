@@ -121,7 +121,9 @@ impl Fold {
         } else if let Some(choice) = self.choices.get_mut(slot) {
             choice.finished_in = frame;
         }
-        self.events.push(Record::Finish { choice: slot, reason: reason.into() });
+        if !self.events.off {
+            self.events.push(Record::Finish { choice: slot, reason: reason.into() });
+        }
     }
 
     /// Puts a tool delta where it belongs (I) and takes what it brings.

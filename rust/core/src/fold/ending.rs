@@ -1,5 +1,6 @@
 //! The end of calls and of the stream (A3 to A6, E, I7, I10, I12).
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::Fold;
@@ -51,10 +52,13 @@ pub(crate) struct Ending {
 
 impl Fold {
     /// The slots of the choices, by index.
-    pub(crate) fn order(&self) -> Vec<usize> {
+    pub(crate) fn order(&self) -> Cow<'static, [usize]> {
+        if self.choices.len() < 2 {
+            return Cow::Borrowed(if self.choices.is_empty() { &[] } else { &[0] });
+        }
         let mut slots: Vec<usize> = (0..self.choices.len()).collect();
         slots.sort_by_key(|&slot| self.choices.get(slot).map_or(0, |choice| choice.index));
-        slots
+        Cow::Owned(slots)
     }
 
     /// Makes the choice in that slot the current one; gives the message that came for it instead of deltas (X4).
@@ -86,7 +90,7 @@ impl Fold {
         self.end_blocks()?;
         self.reject_unnamed_ids()?;
         let end = self.end();
-        for slot in self.order() {
+        for &slot in &*self.order() {
             self.current = slot;
             for kind in [TextKind::Reasoning, TextKind::Content, TextKind::Refusal] {
                 self.flush_text(kind);
@@ -111,7 +115,7 @@ impl Fold {
         if self.policy.missing_id != MissingId::Reject {
             return Ok(());
         }
-        for slot in self.order() {
+        for &slot in &*self.order() {
             let Some(choice) = self.choices.get(slot) else { continue };
             let nameless =
                 |call: &&Call| call.id.is_empty() && call.ended.is_none() && call.kind != CallKind::LegacyFunction;
@@ -241,6 +245,9 @@ pub(super) fn status(call: &Call, stated: Option<&str>, proven: bool, depth: usi
     }
     match stated {
         Some(stated) => arguments::status(&mut Scanner::default(), stated.as_bytes(), call.kind, proven, depth),
+        None if proven && call.kind != CallKind::Custom && arguments::is_plain_object(&call.arguments, depth) => {
+            Status::Complete
+        }
         None => arguments::status(&mut call.scanner(), &call.arguments, call.kind, proven, depth),
     }
 }

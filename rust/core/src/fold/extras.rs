@@ -25,7 +25,7 @@ pub(crate) struct Kept {
 }
 
 /// The usage that stands.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Usage {
     /// As sent.
     Source(Box<[u8]>),
@@ -34,10 +34,10 @@ pub(crate) enum Usage {
 }
 
 impl Usage {
-    pub(super) fn lazy(&self, depth: usize) -> Lazy {
+    pub(super) fn lazy(self, depth: usize) -> Lazy {
         match self {
             Self::Source(source) => Lazy::new(source, depth),
-            Self::Laid(value) => value.clone().into(),
+            Self::Laid(value) => value.into(),
         }
     }
 }

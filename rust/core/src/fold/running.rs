@@ -4,6 +4,9 @@ use super::Fold;
 use crate::chunk::{Arguments, CallDelta, Ident, Op, TextKind, View};
 use crate::event::EventLog;
 
+/// The least room of a text that a second fragment has come for.
+const ROOM: usize = 128;
+
 /// A text that fragments are appended to. Whatever is done for each of them (I4g, X1) would do nothing but append it.
 #[derive(Debug)]
 pub(crate) struct Run<'a> {
@@ -64,6 +67,9 @@ impl Fold {
             return None;
         }
         self.call = if let Into::Call(position, _) = into { Some(position) } else { None };
+        if text.capacity() < ROOM {
+            text.reserve_exact(ROOM - text.len());
+        }
         let (kept, most) = (text.len(), text.len() + self.limits.text.saturating_sub(self.weight));
         Some(Run { text, kept, start: kept, most, slot, into, events: &mut self.events, weight: &mut self.weight })
     }

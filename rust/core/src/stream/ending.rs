@@ -140,7 +140,7 @@ impl Assembler {
     pub(super) fn seal(&mut self, scratch: &mut Scratch) {
         self.fold.quirks.frame = None;
         let mut result = Ok(());
-        for slot in self.fold.order() {
+        for &slot in &*self.fold.order() {
             if let Some(message) = self.fold.lone_message(slot) {
                 result = result.and_then(|()| self.message(&message, scratch));
             }

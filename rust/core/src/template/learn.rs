@@ -224,6 +224,7 @@ impl Template {
             ops,
             body,
             head: None,
+            alike: 0,
             epoch: unique(),
             decides: read.wire == Wire::OpenaiChat
                 && members(read.bytes, read.tape, 0).any(|(name, _)| &*name == b"choices"),

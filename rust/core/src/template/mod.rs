@@ -81,6 +81,8 @@ pub(crate) struct Template {
     /// Where all that is steady, and all that a stream says once and for all, stands before the first hole that is not
     /// steady: the position in the event behind it.
     head: Option<usize>,
+    /// The number of a template that was found to begin alike, up to there, whatever is steady in both; 0 for none.
+    alike: u64,
     /// What the payload says.
     pub(crate) ops: Box<[Op]>,
     /// The same without what a stream says once and for all.

@@ -2,7 +2,7 @@
 
 use super::learn::{each_span, is_header, steps};
 use super::marks::{Marks, Text};
-use super::{Leaf, Template, unique};
+use super::{Hole, Leaf, Template, unique};
 use crate::chunk::{Op, View};
 use crate::json::scan::flag;
 
@@ -20,6 +20,9 @@ impl Template {
 
     /// What is steady is expected to be as it is in another template, where it is as long there.
     pub(super) fn follow(&mut self, former: &Self) {
+        if self.alike == former.number {
+            return self.follow_alike(former);
+        }
         let mut is_new = false;
         let others = former.holes.iter().zip(&former.texts).filter(|(leaf, _)| leaf.steady);
         let own = self.holes.iter().zip(&mut self.texts).filter(|(leaf, _)| leaf.steady);
@@ -34,16 +37,32 @@ impl Template {
                 is_new = true;
             }
         }
-        if self.says_as(former) {
+        if self.begins_as(former) {
+            self.alike = former.number;
+            self.epoch = former.epoch;
+        } else if self.says_as(former) {
             self.epoch = former.epoch;
         } else if is_new {
             self.epoch = unique();
         }
     }
 
-    /// Whether all that both say once and for all stands at the same places, and is the same.
+    /// The same for one that was found to begin alike.
+    fn follow_alike(&mut self, former: &Self) {
+        let head = self.head.unwrap_or(0);
+        if let (Some(own), Some(bytes)) = (self.event.get_mut(..head), former.event.get(..head)) {
+            own.copy_from_slice(bytes);
+        }
+        let steady = self.holes.iter().zip(&mut self.texts).zip(&former.texts).take_while(|((leaf, _), _)| leaf.steady);
+        steady.for_each(|((_, own), text)| *own = *text);
+        self.epoch = former.epoch;
+    }
+
+    /// Whether all that both say once and for all stands at the same places, in the same holes, and is the same.
     fn begins_as(&self, other: &Self) -> bool {
-        let is_same = self.head.is_some() && self.head == other.head && self.lead == other.lead;
+        let is_same = self.head.is_some()
+            && (self.head, self.lead, self.wire) == (other.head, other.lead, other.wire)
+            && self.steady().eq(other.steady());
         let (Some(head), true) = (self.head, is_same) else { return false };
         let mut ops = other.ops.iter().filter(|op| is_header(op));
         let is_alike = |op: &Op| match (op, ops.next()) {
@@ -60,11 +79,13 @@ impl Template {
             && ops.next().is_none()
     }
 
+    /// The places and kinds of the steady holes that come first.
+    fn steady(&self) -> impl Iterator<Item = (u32, u32, Hole)> {
+        self.holes.iter().take_while(|leaf| leaf.steady).map(|leaf| (leaf.start, leaf.end, leaf.kind))
+    }
+
     /// Whether it says the same once and for all as another template.
     fn says_as(&self, other: &Self) -> bool {
-        if self.wire == other.wire && self.begins_as(other) {
-            return true;
-        }
         let (own, others) = (View::plain(self.bytes()), View::plain(other.bytes()));
         let mut ops = other.ops.iter().filter(|op| is_header(op));
         let is_same = self.ops.iter().filter(|op| is_header(op)).all(|op| match (op, ops.next()) {
@@ -139,6 +160,7 @@ impl Template {
         self.tail = self.lead + payload.len();
         self.steps = steps(&self.holes, self.lead, self.event.len());
         self.head = self.head_end();
+        self.alike = 0;
         self.number = unique();
     }
 }
