@@ -45,13 +45,15 @@ pub(crate) struct View<'a> {
     pub(crate) holes: &'a [Text],
     /// Texts that were decoded on the way.
     pub(crate) decoded: &'a [u8],
+    /// The number of the template that the operations are of; 0 where they were read from the payload itself.
+    pub(crate) template: u64,
 }
 
 impl<'a> View<'a> {
     /// The payload that the operations were read from itself.
     #[inline]
     pub(crate) const fn plain(bytes: &'a [u8]) -> Self {
-        Self { bytes, shifts: &[0], holes: &[], decoded: &[] }
+        Self { bytes, shifts: &[0], holes: &[], decoded: &[], template: 0 }
     }
 
     #[inline]
@@ -217,8 +219,8 @@ pub(crate) enum Op {
     Text(TextKind, Span, &'static str),
     /// Content that is a list of parts (X1).
     Parts(Span),
-    /// `reasoning_details`; whether their text counts as reasoning (X1).
-    Details(Span, bool),
+    /// `reasoning_details`; whether their text counts as reasoning, and the text where there is but one (X1).
+    Details(Span, bool, Option<Span>),
     /// A delta of a call.
     Call(CallDelta),
     /// An unknown member of the entry of the call last named (X2): its name and its value.

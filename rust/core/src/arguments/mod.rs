@@ -25,7 +25,8 @@ pub(crate) fn is_plain_object(text: &[u8], depth: usize) -> bool {
     const DIGITS: u32 = 300;
     let is_plain = |node: &Node| {
         let digits = text.get(node.start as usize..node.end as usize).unwrap_or_default();
-        node.kind != Kind::Number || node.end - node.start < DIGITS && !digits.iter().any(|byte| matches!(byte, b'e' | b'E'))
+        node.kind != Kind::Number
+            || node.end - node.start < DIGITS && !digits.iter().any(|byte| matches!(byte, b'e' | b'E'))
     };
     text.len() < SHORT
         && text.first() == Some(&b'{')

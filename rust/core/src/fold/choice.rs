@@ -60,6 +60,8 @@ pub(crate) struct Choice {
 pub(crate) struct Rest {
     pub(crate) logprobs: Option<Value>,
     pub(crate) extra: Extra,
+    /// A member of it that is an object: its name, and its source text.
+    pub(crate) repeated: Option<(Box<[u8]>, Box<[u8]>)>,
     /// Texts in it that wait for the other half of a surrogate pair.
     pub(crate) halves: Vec<Half>,
     /// A message that came instead of deltas, as sent, and its weight (X4).

@@ -3,16 +3,43 @@
 use super::extras::{is_string, member, slice};
 use super::joined::{Owner, Piece};
 use super::{Fold, report_lone};
-use crate::chunk::TextKind;
+use crate::chunk::{Span, TextKind, View};
 use crate::error::Error;
 use crate::json::Value;
 use crate::json::tape::{Kind, Tape, with_spare};
 use crate::wire::openai_chat::integer;
 use crate::wire::{items, members};
 
+/// A text of a kept piece that a fragment was joined to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Joined {
+    /// The number of the template that the fragment came by.
+    template: u64,
+    slot: usize,
+    /// The places of the list in the choice's extra, of the piece in the list, and of the text in the piece.
+    member: usize,
+    piece: usize,
+    text: usize,
+}
+
 impl Fold {
     /// `reasoning_details` (X1): their text, where it counts as reasoning, and the pieces themselves.
-    pub(crate) fn details(&mut self, raw: &[u8], is_reasoning: bool) -> Result<(), Error> {
+    pub(crate) fn details(
+        &mut self,
+        view: &View<'_>,
+        span: Span,
+        is_reasoning: bool,
+        text: Option<Span>,
+    ) -> Result<(), Error> {
+        // Where the text is the only hole in them, all else says what it said before.
+        let text = text.filter(|text| text.hole == span.before && span.upto == span.before + 1 && view.template > 0);
+        if let Some(text) = text
+            && let Some(result) = self.details_again(view.text(text), is_reasoning, view.template)
+        {
+            return result;
+        }
+        self.detail = None;
+        let raw = view.raw(span);
         with_spare(|tape| {
             if tape.read(raw, self.limits.depth).is_err() {
                 return Ok(());
@@ -21,10 +48,43 @@ impl Fold {
                 self.reasoning_of(raw, tape)?;
             }
             match self.details_in_place(raw, tape) {
-                Some(result) => result,
-                None => self.details_on(raw, tape),
+                Some(joined) => self.detail = text.map(|_| Joined { template: view.template, ..joined }),
+                None => self.details_on(raw, tape)?,
             }
+            Ok(())
         })
+    }
+
+    /// The same where they were joined to a piece before, by the same template: their plain text is appended. None where
+    /// that is not so; nothing was changed then.
+    fn details_again(
+        &mut self,
+        (raw, flags): (&[u8], u8),
+        is_reasoning: bool,
+        template: u64,
+    ) -> Option<Result<(), Error>> {
+        let joined = self.detail.filter(|joined| joined.template == template && joined.slot == self.current)?;
+        let text = std::str::from_utf8(raw).ok().filter(|_| flags == 0)?;
+        // What waits of a pair may come in addition.
+        if self.weight + 2 * text.len() + '\u{fffd}'.len_utf8() > self.limits.text {
+            return None;
+        }
+        self.joined_mut(joined)?.push_str(text);
+        self.weight += text.len();
+        if is_reasoning {
+            return Some(self.text(TextKind::Reasoning, raw, 0, ""));
+        }
+        Some(Ok(()))
+    }
+
+    fn joined_mut(&mut self, joined: Joined) -> Option<&mut String> {
+        let (_, list) = self.choices.get_mut(joined.slot)?.rest.as_mut()?.extra.get_mut(joined.member)?;
+        let Value::Array(pieces) = list else { return None };
+        let Value::Object(piece) = pieces.get_mut(joined.piece)? else { return None };
+        match piece.get_mut(joined.text)? {
+            (_, Value::String(text)) => Some(text),
+            _ => None,
+        }
     }
 
     fn reasoning_of(&mut self, raw: &[u8], tape: &Tape) -> Result<(), Error> {
@@ -54,7 +114,7 @@ impl Fold {
 
     /// The same for what most chunks bring: one piece whose texts are joined to those of a piece that is there, and
     /// whose other members say the same again. None where it is anything else; nothing was changed then.
-    fn details_in_place(&mut self, raw: &[u8], tape: &Tape) -> Option<Result<(), Error>> {
+    fn details_in_place(&mut self, raw: &[u8], tape: &Tape) -> Option<Joined> {
         let mut pieces = items(tape, 0);
         let (piece, None) = (pieces.next()?, pieces.next()) else { return None };
         let index = tape.node(member(raw, tape, piece, "index")?).filter(|node| node.kind == Kind::Number)?;
@@ -64,11 +124,10 @@ impl Fold {
         }
         let choice = self.choices.get_mut(self.current)?;
         let rest = choice.rest.as_mut().filter(|rest| rest.halves.is_empty())?;
-        let (_, Value::Array(kept)) = rest.extra.iter_mut().find(|member| member.0 == "reasoning_details")? else {
-            return None;
-        };
-        let of_index = |piece: &&mut Value| index_of(piece) == Some(index);
-        let Value::Object(into) = kept.iter_mut().find(of_index)? else { return None };
+        let member = rest.extra.iter().position(|member| member.0 == "reasoning_details")?;
+        let (_, Value::Array(kept)) = rest.extra.get_mut(member)? else { return None };
+        let at = kept.iter().position(|piece| index_of(piece) == Some(index))?;
+        let Value::Object(into) = kept.get_mut(at)? else { return None };
         let mut joined = None;
         for (name, value) in members(raw, tape, piece) {
             let node = tape.node(value)?;
@@ -99,7 +158,7 @@ impl Fold {
         }
         self.weight += more.len();
         string.push_str(std::str::from_utf8(more).ok()?);
-        Some(Ok(()))
+        Some(Joined { template: 0, slot: self.current, member, piece: at, text: place })
     }
 
     /// Merges the piece at `node` into that of the same index; one without index is appended.

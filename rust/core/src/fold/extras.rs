@@ -33,6 +33,9 @@ pub(crate) enum Usage {
     Laid(Value),
 }
 
+/// An unknown member is remembered as sent where it is shorter than this.
+const REPEATED: usize = 512;
+
 impl Usage {
     pub(super) fn lazy(self, depth: usize) -> Lazy {
         match self {
@@ -201,16 +204,26 @@ impl Fold {
             value => self.merge(&mut extra, &name, value, &[], true),
         };
         if let Some(choice) = self.choices.get_mut(self.current) {
-            choice.rest().extra = extra;
+            let rest = choice.rest();
+            rest.extra = extra;
+            if rest.repeated.as_ref().is_none_or(|(known, _)| **known == *name.as_bytes()) {
+                let is_object = raw.first() == Some(&b'{') && raw.len() < REPEATED && !raw.contains(&b'\\');
+                rest.repeated = (is_object && !is_audio).then(|| (name.as_bytes().into(), raw.into()));
+            }
         }
         result
     }
 
-    /// Whether an unknown member is a number or a plain string; then it is kept, unless that is nothing new.
+    /// Whether an unknown member is a number or something simple; then it is kept, unless that is nothing new.
     fn says_again(&mut self, name: &[u8], raw: &[u8]) -> bool {
-        let extra = self.choices.get_mut(self.current).and_then(|choice| Some(&mut choice.rest.as_mut()?.extra));
-        let slot = extra.and_then(|extra| extra.iter_mut().find(|member| member.0.as_bytes() == name));
+        let rest = self.choices.get_mut(self.current).and_then(|choice| choice.rest.as_mut());
+        let Some(rest) = rest else { return false };
+        if rest.repeated.as_ref().is_some_and(|(known, source)| **known == *name && **source == *raw) {
+            return true;
+        }
+        let slot = rest.extra.iter_mut().find(|member| member.0.as_bytes() == name);
         match (slot, raw) {
+            (Some((_, Value::Null)), b"null") | (Some((_, Value::Array(_))), b"[]") => true,
             (Some((_, Value::String(text))), [b'"', raw @ .., b'"']) => text.as_bytes() == raw && !raw.contains(&b'\\'),
             (Some((_, Value::Number(number))), [b'-' | b'0'..=b'9', ..]) => {
                 // One number weighs what another does.

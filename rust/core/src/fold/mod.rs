@@ -54,6 +54,8 @@ pub(crate) struct Fold {
     /// The epoch of a template: what that one says once and for all holds. 0 where none is known to.
     pub(crate) said: u64,
     pub(crate) extra: Extra,
+    /// Where the text of the last `reasoning_details` was joined to.
+    detail: Option<details::Joined>,
     /// Calls opened in all.
     opened: usize,
     /// What is kept weighs this much against the limit on text (S8).
@@ -150,7 +152,7 @@ impl Fold {
                 Ok(())
             }
             Op::Parts(span) => self.parts(view.raw(span)),
-            Op::Details(span, is_reasoning) => self.details(view.raw(span), is_reasoning),
+            Op::Details(span, is_reasoning, text) => self.details(view, span, is_reasoning, text),
             Op::CallExtra(name, span) => self.call_extra(view.text(name), view.raw(span)),
             Op::DeltaExtra(name, span) => self.delta_extra(view.text(name), view.raw(span)),
             Op::Logprobs(span) => self.logprobs(view.raw(span)),

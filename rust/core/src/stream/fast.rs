@@ -38,6 +38,7 @@ impl Assembler {
             let (start, frame) = (*at, self.frame);
             let is_repeated = template.successor() == place;
             let differs = match template.pattern() {
+                Some(pattern) if input.len() - *at < pattern.length() => return NONE,
                 Some(pattern) => self.run(template, &pattern, is_repeated, input, at),
                 None => self.repeat(template, marks, is_repeated, input, at),
             };
@@ -45,10 +46,7 @@ impl Assembler {
             if length == 0 {
                 return if differs { place } else { NONE };
             }
-            self.counters.frames_recognised += self.frame - frame;
-            self.counters.bytes_scanned += length as u64;
-            self.allowance = (self.allowance + length).min(ALLOWANCE);
-            self.frames.pass(length);
+            self.passed(length, self.frame - frame);
             scratch.shelf.hit(self.template);
             self.template = place;
             if differs {
@@ -56,6 +54,15 @@ impl Assembler {
             }
         }
         NONE
+    }
+
+    /// So many bytes of so many events were taken.
+    #[inline]
+    pub(super) fn passed(&mut self, length: usize, frames: u64) {
+        self.counters.frames_recognised += frames;
+        self.counters.bytes_scanned += length as u64;
+        self.allowance = (self.allowance + length).min(ALLOWANCE);
+        self.frames.pass(length);
     }
 
     /// Takes an event that a template recognises, and where `is_repeated` those behind it that it recognises, too. Says
@@ -82,7 +89,7 @@ impl Assembler {
                 return compared == Compared::Differs;
             }
             self.fold.quirks.frame = Some(self.frame);
-            let view = marks.view(within.get(template.lead()..).unwrap_or_default());
+            let view = marks.view(within.get(template.lead()..).unwrap_or_default(), template.number);
             if let Err(error) = self.fold.apply_most(&template.body, &view) {
                 let offset = self.frames.offset() + (*at - start) as u64;
                 self.fail(error, Some(offset));
@@ -155,7 +162,7 @@ impl Assembler {
 
     /// Whether payloads of a template are of this wire and within the limits.
     #[inline]
-    fn allows(&self, template: &Template) -> bool {
+    pub(super) fn allows(&self, template: &Template) -> bool {
         let is_wire = match self.wire {
             Some(wire) => wire == template.wire,
             None => template.decides && self.waiting.is_none(),
@@ -166,9 +173,7 @@ impl Assembler {
     /// Folds the event that `bytes` begins with, which the template at that place recognises.
     pub(super) fn take(&mut self, bytes: &[u8], place: u32, progress: &Progress, scratch: &mut Scratch) {
         let length = progress.at;
-        self.counters.bytes_scanned += length as u64;
-        self.allowance = (self.allowance + length).min(ALLOWANCE);
-        self.frames.pass(length);
+        self.passed(length, 1);
         self.fold.quirks.frame = Some(self.frame);
         let event = bytes.get(..length).unwrap_or_default();
         let payload = scratch.shelf.get(place).map_or(event, |(template, _)| template.payload_of(event));
@@ -186,11 +191,10 @@ impl Assembler {
         progress: &Progress,
         scratch: &mut Scratch,
     ) -> Result<(), Error> {
-        self.counters.frames_recognised += 1;
         self.template = place;
         let Some((template, marks)) = scratch.shelf.get(place) else { return Ok(()) };
         self.wire = Some(template.wire);
-        let view = marks.view(payload);
+        let view = marks.view(payload, template.number);
         if !progress.is_new && self.fold.said == template.epoch {
             return self.fold.apply_most(&template.body, &view);
         }
@@ -233,6 +237,7 @@ impl Assembler {
                 scratch.shelf.note(self.template, place);
             }
             self.counters.bytes_scanned += payload.len() as u64;
+            self.counters.frames_recognised += 1;
             return self.fold_found(payload, place, &progress, scratch).map(|()| true);
         }
         Ok(false)

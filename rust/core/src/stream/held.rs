@@ -1,12 +1,15 @@
 //! Frames that several feeds bring: as long as a template recognises what came of one, it is compared where it was left,
 //! and framing and parsing do not see it. Where the comparison fails they get what was held.
 
+use memchr::memchr;
+
 use super::Assembler;
 use super::scratch::Scratch;
 use crate::template::{Compared, Progress, SUCCESSORS, Saved, Template};
 
-/// Bytes of an input that are added to what is held at once.
-const STEP: usize = 1024;
+/// Bytes of an input that are added to what is held at once, beside those that the event takes if its values are as
+/// long as in its template.
+const STEP: usize = 64;
 /// The room that is kept for what is held.
 const ROOM: usize = 512;
 
@@ -60,6 +63,8 @@ impl Held {
 impl Assembler {
     /// Keeps what came of an event that a template recognises so far.
     pub(super) fn hold(&mut self, rest: &[u8], mut pending: Pending, scratch: &mut Scratch) {
+        let missing = scratch.shelf.get(pending.place).map_or(0, |(template, _)| template.missing(&pending.progress));
+        self.held.bytes.reserve_exact(rest.len() + missing + STEP);
         self.held.bytes.extend_from_slice(rest);
         let is_kept = self.pause(0, rest.len(), &mut pending, scratch);
         self.held.pending = Some(Box::new(pending));
@@ -76,6 +81,23 @@ impl Assembler {
         first == hole || scratch.shelf.marks.save(first, hole, &mut pending.saved)
     }
 
+    /// Goes on with the event that is held where all of `input` stands between two of its values; says whether it does.
+    #[inline]
+    pub(super) fn resume_between(&mut self, input: &[u8], scratch: &mut Scratch) -> bool {
+        let (limit, held) = (self.limit(), &mut self.held);
+        let Some(pending) = held.pending.as_mut() else { return false };
+        let Some((template, _)) = scratch.shelf.get(pending.place) else { return false };
+        let is_same = (template.number, template.epoch) == (pending.number, pending.epoch);
+        let goes_on = is_same
+            && pending.progress.at == held.bytes.len()
+            && held.bytes.len() + input.len() <= limit
+            && template.goes_on(input, &mut pending.progress);
+        if goes_on {
+            held.bytes.extend_from_slice(input);
+        }
+        goes_on
+    }
+
     /// Goes on with the event that is held. What of `input` belongs to it is passed, if it is recognised or goes on.
     pub(super) fn resume(&mut self, input: &[u8], at: &mut usize, scratch: &mut Scratch) {
         let Some(mut pending) = self.held.pending.take() else { return };
@@ -83,9 +105,17 @@ impl Assembler {
         let before = bytes.len();
         let mut taken = 0;
         while taken < input.len() {
-            let step = input.get(taken..input.len().min(taken + STEP)).unwrap_or_default();
+            let missing =
+                scratch.shelf.get(pending.place).map_or(0, |(template, _)| template.missing(&pending.progress));
+            let step = input.get(taken..input.len().min(taken + missing + STEP)).unwrap_or_default();
             bytes.extend_from_slice(step);
             taken += step.len();
+            if memchr(b'\n', step).is_some() && self.resume_run(&bytes, &pending, at, scratch) {
+                *at -= before;
+                self.held.bytes = bytes;
+                self.held.clear();
+                return;
+            }
             match self.go_on(&bytes, &mut pending, scratch) {
                 Compared::Whole => {
                     *at = pending.progress.at - before;
@@ -105,6 +135,21 @@ impl Assembler {
         self.held.bytes = bytes;
         self.held.pending = Some(pending);
         *at = input.len();
+    }
+
+    /// Takes the event that is held where it goes on with a text that is open and ends in `bytes`; says whether it does.
+    #[inline]
+    fn resume_run(&mut self, bytes: &[u8], pending: &Pending, at: &mut usize, scratch: &mut Scratch) -> bool {
+        let Some((template, _)) = scratch.shelf.get(pending.place) else { return false };
+        let is_same = (template.number, template.epoch) == (pending.number, self.fold.said);
+        let Some(pattern) = template.pattern().filter(|_| is_same && self.allows(template)) else { return false };
+        let frame = self.frame;
+        self.run(template, &pattern, false, bytes, at);
+        if self.frame > frame {
+            self.passed(*at, 1);
+            self.template = pending.place;
+        }
+        self.frame > frame
     }
 
     /// Compares on what is there of the event.

@@ -152,6 +152,9 @@ impl Assembler {
         scratch::with(|scratch| {
             let mut at = 0;
             if self.held.is_pending() {
+                if self.resume_between(input, scratch) {
+                    return;
+                }
                 self.resume(input, &mut at, scratch);
             }
             if at < input.len() {

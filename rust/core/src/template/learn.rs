@@ -94,7 +94,7 @@ impl Read<'_> {
             Op::Usage(span, _)
             | Op::Logprobs(span)
             | Op::Message(span)
-            | Op::Details(span, _)
+            | Op::Details(span, ..)
             | Op::Parts(span)
             | Op::CallExtra(_, span)
             | Op::DeltaExtra(_, span)
@@ -296,7 +296,6 @@ pub(super) fn each_span(op: &mut Op, mut visit: impl FnMut(&mut Span)) {
         | Op::Keep(_, span)
         | Op::Text(_, span, _)
         | Op::Parts(span)
-        | Op::Details(span, _)
         | Op::Logprobs(span)
         | Op::Message(span)
         | Op::Finish(span)
@@ -305,6 +304,12 @@ pub(super) fn each_span(op: &mut Op, mut visit: impl FnMut(&mut Span)) {
         Op::CallExtra(name, span) | Op::DeltaExtra(name, span) => {
             visit(name);
             visit(span);
+        }
+        Op::Details(span, _, text) => {
+            visit(span);
+            if let Some(text) = text {
+                visit(text);
+            }
         }
         Op::Call(delta) => {
             for ident in [&mut delta.id, &mut delta.name] {

@@ -73,9 +73,9 @@ impl Marks {
         }
     }
 
-    /// The payload, seen through the template's operations.
+    /// The payload, seen through the operations of the template of that number.
     #[inline]
-    pub(crate) fn view<'a>(&'a self, bytes: &'a [u8]) -> View<'a> {
-        View { bytes, shifts: &self.shifts, holes: &self.holes, decoded: &self.decoded }
+    pub(crate) fn view<'a>(&'a self, bytes: &'a [u8], template: u64) -> View<'a> {
+        View { bytes, shifts: &self.shifts, holes: &self.holes, decoded: &self.decoded, template }
     }
 }

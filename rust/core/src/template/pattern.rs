@@ -103,6 +103,12 @@ impl Template {
 }
 
 impl Pattern<'_> {
+    /// Bytes of such an event beside its fragment.
+    #[inline]
+    pub(crate) fn length(&self) -> usize {
+        self.before.len() + self.between.map_or(0, <[u8]>::len) + self.after.len()
+    }
+
     /// What stands before the fragment of an event that `bytes` begins with.
     #[inline]
     pub(crate) fn open(&self, bytes: &[u8]) -> Option<Opening> {

@@ -264,6 +264,16 @@ impl Reader<'_> {
         }
     }
 
+    /// The text of a list of details that is one piece with one text that joins.
+    fn detail_text(&self, details: u32) -> Option<Span> {
+        let mut pieces = items(self.tape, details);
+        let (piece, None) = (pieces.next()?, pieces.next()) else { return None };
+        let joined = |name: &[u8]| matches!(name, b"text" | b"summary" | b"data");
+        let mut texts = members(self.bytes, self.tape, piece).filter(|(name, _)| joined(name));
+        let ((_, text), None) = (texts.next()?, texts.next()) else { return None };
+        self.tape.node(text).filter(|text| text.kind == Kind::String).map(Span::of)
+    }
+
     fn reasoning(&mut self, members: &[Option<u32>; REASONING.len()], details: Option<u32>) {
         let mut found = false;
         for (member, index) in REASONING.into_iter().zip(members) {
@@ -284,7 +294,7 @@ impl Reader<'_> {
                         self.wrong_type("choices[].delta.reasoning_details[]");
                     }
                 }
-                self.ops.push(Op::Details(span, !found));
+                self.ops.push(Op::Details(span, !found, self.detail_text(details.unwrap_or_default())));
             }
             Some(_) => self.wrong_type("choices[].delta.reasoning_details"),
             None => {}
