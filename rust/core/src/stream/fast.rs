@@ -6,7 +6,7 @@ use super::scratch::Scratch;
 use crate::error::Error;
 use crate::fold::Fold;
 use crate::json::scan::flag;
-use crate::template::{Compared, Marks, NONE, Progress, Read, SUCCESSORS, Template};
+use crate::template::{Compared, Look, Marks, NONE, Progress, Read, SUCCESSORS, Template};
 
 /// Bytes that may be looked at in vain at first, and at most.
 pub(super) const ALLOWANCE: usize = 32 << 10;
@@ -17,7 +17,10 @@ impl Assembler {
     pub(super) fn recognise(&mut self, input: &[u8], at: &mut usize, scratch: &mut Scratch) {
         while !self.fold.done && self.error.is_none() && *at < input.len() {
             let failed = self.recognise_again(input, at, scratch);
-            if self.error.is_some() || *at == input.len() || !self.recognise_event(input, at, failed, scratch) {
+            if self.error.is_some() || *at == input.len() {
+                break;
+            }
+            if !self.recognise_event(input, at, failed, scratch) && !self.recognise_unexpected(input, at, scratch) {
                 break;
             }
         }
@@ -134,6 +137,29 @@ impl Assembler {
                 }
                 Compared::Differs => self.looked_in_vain(progress.at),
             }
+        }
+        false
+    }
+
+    /// Takes the event at `at` if a template recognises it that others which looked alike were recognised by.
+    fn recognise_unexpected(&mut self, input: &[u8], at: &mut usize, scratch: &mut Scratch) -> bool {
+        let rest = input.get(*at..).unwrap_or_default();
+        let within = rest.get(..self.limit().min(self.allowance)).unwrap_or(rest);
+        let Some(look) = Look::of(within, self.template == NONE) else { return false };
+        self.looked_in_vain(look.length);
+        for place in scratch.shelf.sighted(look) {
+            if (0..SUCCESSORS).any(|nth| scratch.shelf.likely(self.template, nth) == place) {
+                continue;
+            }
+            scratch.shelf.follow(self.template, self.fold.said, place);
+            let mut progress = Progress::default();
+            if self.compare(rest, place, &mut progress, scratch) == Compared::Whole {
+                scratch.shelf.note_sight(look, self.template, place);
+                *at += progress.at;
+                self.take(rest, place, &progress, scratch);
+                return true;
+            }
+            self.looked_in_vain(progress.at);
         }
         false
     }

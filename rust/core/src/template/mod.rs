@@ -8,12 +8,14 @@ mod marks;
 mod pattern;
 mod settle;
 mod shelf;
+mod sight;
 
 pub(crate) use compare::{Compared, Progress};
 pub(crate) use learn::Read;
 pub(crate) use marks::{Marks, Saved, Text};
 pub(crate) use pattern::{Closing, Opening, Pattern};
 pub(crate) use shelf::{NONE, SUCCESSORS, Shelf};
+pub(crate) use sight::Look;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

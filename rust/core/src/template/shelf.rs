@@ -1,6 +1,7 @@
 //! The templates of a thread. Streams of one gateway share them.
 
 use super::learn::Read;
+use super::sight::{Look, Sights};
 use super::{Leaf, Marks, Template};
 
 /// Templates kept at most, and the bytes that they may take together: those of a few hundred gateways.
@@ -29,6 +30,8 @@ pub(crate) struct Shelf {
     seen: Vec<u64>,
     /// The templates that streams began with.
     first: [u32; SUCCESSORS],
+    /// The templates of events that looked alike.
+    sights: Sights,
 }
 
 impl Default for Shelf {
@@ -41,6 +44,7 @@ impl Default for Shelf {
             clock: 0,
             seen: Vec::new(),
             first: [NONE; SUCCESSORS],
+            sights: Sights::default(),
         }
     }
 }
@@ -57,6 +61,27 @@ impl Shelf {
     pub(crate) fn likely(&self, last: u32, nth: usize) -> u32 {
         let next = self.templates.get(last as usize).map_or(&self.first, |template| &template.next);
         next.get(nth).copied().unwrap_or(NONE)
+    }
+
+    /// The templates that events of that look were recognised by.
+    pub(crate) fn sighted(&self, look: Look) -> [u32; SUCCESSORS] {
+        self.sights.get(look)
+    }
+
+    /// An event of that look was recognised by a template, after `last`, where it had not been expected.
+    #[cold]
+    pub(crate) fn note_sight(&mut self, look: Look, last: u32, template: u32) {
+        self.sights.set(look, template);
+        self.note(last, template);
+    }
+
+    /// The same of an event that a template was learnt from.
+    fn note_learnt(&mut self, last: u32, template: u32) {
+        let event = self.templates.get(template as usize).map(|template| &*template.event);
+        if let Some(look) = event.and_then(|event| Look::of(event, last == NONE)) {
+            self.sights.set(look, template);
+        }
+        self.note(last, template);
     }
 
     /// What is steady in a payload that a template recognised is expected to come again; gives the template's epoch if so.
@@ -133,7 +158,7 @@ impl Shelf {
         let mut leaves = read.leaves()?;
         let place = self.resembled(hash, read, &mut leaves);
         if let Some(place) = place.filter(|&place| self.is_open_to(place, &leaves)) {
-            self.note(last, place as u32);
+            self.note_learnt(last, place as u32);
             return Some(place as u32);
         }
         let mut template = Template::new(read, leaves)?;
@@ -147,7 +172,7 @@ impl Shelf {
             self.templates.push(template);
             self.hashes.push(hash);
         }
-        self.note(last, place as u32);
+        self.note_learnt(last, place as u32);
         self.make_room();
         Some(place as u32)
     }
