@@ -99,7 +99,12 @@ impl Assembler {
         let limits = self.fold.limits;
         let (item, pending) = self.frames.finish(&limits);
         match item {
-            Some(Item::ErrorLine) => self.error_line(scratch, true),
+            Some(Item::ErrorLine) => {
+                self.error_line(scratch, true);
+                if self.error.is_some() {
+                    self.note_pending(&[]);
+                }
+            }
             Some(Item::Unknown(_)) => self.has_other_lines = true,
             Some(item) => self.item(item, &[], scratch),
             None => {}
