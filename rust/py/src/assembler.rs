@@ -87,14 +87,25 @@ impl Assembler {
             if let Err(refused) = call(assembler) {
                 return Err(self.refused(py, assembler, &refused));
             }
-            let list = PyList::empty(py);
-            for event in assembler.events() {
-                list.append(events::to_python(py, &event, self.depth)?)?;
-            }
+            let list = listed(py, assembler.events(), self.depth)?;
             assembler.clear_events();
             Ok(list)
         })
     }
+}
+
+/// The events as a list. Most calls find one.
+fn listed<'a, 'py>(
+    py: Python<'py>,
+    mut events: impl Iterator<Item = core::Event<'a>>,
+    depth: usize,
+) -> PyResult<Bound<'py, PyList>> {
+    let Some(first) = events.next() else { return Ok(PyList::empty(py)) };
+    let list = PyList::new(py, [events::to_python(py, &first, depth)?])?;
+    for event in events {
+        list.append(events::to_python(py, &event, depth)?)?;
+    }
+    Ok(list)
 }
 
 /// The exception of an error, with the partial result, which has the exception as its error.
