@@ -17,6 +17,7 @@ os.environ.update({"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_LOG": "ERROR
 
 from benches import report
 from benches.http import burst, live, many_streams
+from benches.http.floor import floor
 from benches.machine import description
 
 PACKAGES = (
@@ -95,8 +96,11 @@ def burst_table(figures: dict[str, Any], rounds: int) -> list[str]:
 
 
 def live_table(found: list[dict[str, Any]]) -> list[str]:
+    write, read = floor()
     lines = [
         f"{head()}; p99 of the lateness at most {live.LATE * 1e3:g} ms over {live.MEASURE:g} s.",
+        f"The kernel alone takes {write:.1f} µs for a write of one chunk here and {read:.1f} µs for a read",
+        "of one (`python -m benches.http.floor`).",
         "",
         "| on one core | live streams | p50 | p99 | processor a chunk | too much |",
         "|---|---:|---:|---:|---:|---|",
