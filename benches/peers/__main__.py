@@ -20,7 +20,13 @@ from scripts.shell import ROOT, environment, section
 VENV = ROOT / "target" / "peers"
 REQUIREMENTS = Path(__file__).with_name("requirements.txt")
 OURS = frozenset(
-    {"deltafold", "deltafold, Messages", "deltafold over httpx", "deltafold, arguments shown at every chunk"}
+    {
+        "deltafold",
+        "deltafold, Messages",
+        "deltafold over httpx",
+        "deltafold, arguments shown at every chunk",
+        "deltafold.adapters.litellm, stream_chunk_builder alone",
+    }
 )
 
 

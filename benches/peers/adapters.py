@@ -15,8 +15,9 @@ from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from benches.peers.anthropic_python import Body
-from benches.peers.contender import ANTHROPIC, CHAT, Contender, Feeds
+from benches.peers.contender import ANTHROPIC, CHAT, PARSED, Contender, Feeds
 from benches.peers.langchain import model
+from benches.peers.litellm_builder import made_chunks
 from benches.peers.openai_python import sdk
 from benches.peers.transport import BASE_URL, HEADERS, async_client
 from deltafold.adapters import anthropic as for_anthropic
@@ -58,6 +59,11 @@ def litellm_builder(feeds: Feeds) -> str:
     return response.choices[0].message.tool_calls[0].function.arguments
 
 
+def litellm_builder_alone(_feeds: Feeds) -> str:
+    response = for_litellm.stream_chunk_builder(made_chunks())
+    return response.choices[0].message.tool_calls[0].function.arguments
+
+
 def langchain_message(feeds: Feeds) -> str:
     answer = for_langchain.message(model(feeds).stream("any"))
     return json.dumps(answer.tool_calls[0]["args"], ensure_ascii=False)
@@ -90,6 +96,9 @@ CONTENDERS = (
     Contender("deltafold.adapters.openai, StreamState", "openai", CHAT, openai_state),
     Contender("deltafold.adapters.anthropic, stream", "anthropic", ANTHROPIC, anthropic_stream),
     Contender("deltafold.adapters.litellm, stream_chunk_builder", "litellm", CHAT, litellm_builder),
+    Contender(
+        "deltafold.adapters.litellm, stream_chunk_builder alone", "litellm", PARSED, litellm_builder_alone
+    ),
     Contender("deltafold.adapters.langchain, message", "langchain-openai", CHAT, langchain_message),
     Contender(
         "deltafold.adapters.pydantic_ai",

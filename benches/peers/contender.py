@@ -17,6 +17,7 @@ ANTHROPIC = "anthropic-messages"
 LOOPBACK = "openai-chat over loopback HTTP"
 
 SHOWN = "openai-chat, a chunk a read, arguments shown"
+PARSED = "chunk objects of LiteLLM, made beforehand"
 
 READ = 16 * 1024
 FRAGMENTS = 2000
