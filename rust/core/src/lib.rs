@@ -28,4 +28,4 @@ pub use lazy::Lazy;
 pub use policy::{Identity, Limits, Malformed, MissingId, Policy, SharedIndex};
 pub use quirk::{Quirk, QuirkKind};
 pub use sse::{SseDecoder, SseEvent};
-pub use stream::{Assembler, Counters, Options, Refused};
+pub use stream::{Assembler, Counters, Options, Refused, with_what_was_learnt};

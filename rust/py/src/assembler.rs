@@ -340,7 +340,7 @@ fn fold_all(bodies: &[Body], threads: usize, options: core::Options) -> Vec<Arc<
         work()
     } else {
         std::thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(|| core::with_what_was_learnt(work))).collect();
             let mut results = work();
             for other in others {
                 results.extend(other.join().unwrap_or_default());

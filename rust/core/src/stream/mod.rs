@@ -21,6 +21,7 @@ use crate::sse::{Frames, Item, Payload};
 use crate::template::NONE;
 use held::Held;
 use scratch::Scratch;
+pub use scratch::with_what_was_learnt;
 use waiting::Waiting;
 
 /// How a stream is to be folded.

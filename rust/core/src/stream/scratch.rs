@@ -16,37 +16,33 @@ pub(crate) struct Scratch {
     pub(crate) shelf: Shelf,
 }
 
-/// The room of threads that have ended, for those that begin: what a thread has learnt outlives it.
-static LEFT: Mutex<Vec<Scratch>> = Mutex::new(Vec::new());
-/// So many are kept.
-const KEPT: usize = 8;
-
-/// The room of one thread.
-struct Own(Scratch);
-
-impl Own {
-    fn new() -> Self {
-        Self(LEFT.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default())
-    }
-}
-
-impl Drop for Own {
-    fn drop(&mut self) {
-        let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
-        if left.len() < KEPT {
-            left.push(std::mem::take(&mut self.0));
-        }
-    }
-}
-
 thread_local! {
-    static SCRATCH: RefCell<Own> = RefCell::new(Own::new());
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
 }
 
 /// Runs `work` with the thread's room.
 pub(crate) fn with<R>(work: impl FnOnce(&mut Scratch) -> R) -> R {
     SCRATCH.with(|scratch| match scratch.try_borrow_mut() {
-        Ok(mut scratch) => work(&mut scratch.0),
+        Ok(mut scratch) => work(&mut scratch),
         Err(_) => work(&mut Scratch::default()),
     })
+}
+
+/// Rooms that threads have left to others.
+static LEFT: Mutex<Vec<Scratch>> = Mutex::new(Vec::new());
+/// So many are kept.
+const KEPT: usize = 8;
+
+/// Runs the work of a thread that lives for no longer: it begins with what an earlier such thread learnt of the frames of
+/// gateways, and leaves what it learns to a later one.
+pub fn with_what_was_learnt<R>(work: impl FnOnce() -> R) -> R {
+    if let Some(scratch) = LEFT.lock().unwrap_or_else(PoisonError::into_inner).pop() {
+        SCRATCH.set(scratch);
+    }
+    let result = work();
+    let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
+    if left.len() < KEPT {
+        left.push(SCRATCH.take());
+    }
+    result
 }
