@@ -228,13 +228,13 @@ impl Template {
             epoch: unique(),
             decides: read.wire == Wire::OpenaiChat
                 && members(read.bytes, read.tape, 0).any(|(name, _)| &*name == b"choices"),
-            is_fragment: false,
+            fragment: None,
             used: 0,
             moves: false,
             misses: 0,
             next: [NONE; SUCCESSORS],
         };
-        template.is_fragment = template.brings_fragment();
+        template.fragment = template.varying();
         template.head = template.head_end();
         Some(template)
     }

@@ -23,6 +23,7 @@ use crate::chunk::Op;
 use crate::completion::Wire;
 use crate::sse::Style;
 use compare::Step;
+use pattern::Varying;
 
 /// What may stand in a hole, so that the payload is still read the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,8 +94,8 @@ pub(crate) struct Template {
     pub(crate) epoch: u64,
     /// It shows its wire, whatever stands in its holes (W1).
     pub(crate) decides: bool,
-    /// It says nothing but one fragment of one text.
-    is_fragment: bool,
+    /// What varies in its events, where they say nothing but one fragment of one text.
+    fragment: Option<Varying>,
     used: u64,
     /// A steady value was of another length in the payload last recognised: the next such payload is moved to.
     moves: bool,

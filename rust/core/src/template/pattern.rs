@@ -12,7 +12,10 @@ pub(crate) struct Pattern<'a> {
     before: &'a [u8],
     /// From the index up to the fragment.
     between: Option<&'a [u8]>,
+    /// From the fragment up to the padding, if there is any, else up to the end.
     after: &'a [u8],
+    /// From the padding up to the end.
+    behind: Option<&'a [u8]>,
     /// The fragment is not empty.
     is_filled: bool,
     /// Where all that is steady stands before that position, the position.
@@ -50,35 +53,39 @@ pub(crate) struct Opening {
     pub(crate) at: usize,
 }
 
+/// Which holes that are not steady the events of a pattern have beside that of their fragment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Varying {
+    /// The index of the call, before it.
+    index: bool,
+    /// A string behind it that nothing is read from, with which some servers hide how long it is.
+    padding: bool,
+}
+
 impl Template {
     /// The pattern of the events that it recognises, as long as what is steady in them does not change.
     #[inline]
     pub(crate) fn pattern(&self) -> Option<Pattern<'_>> {
-        if !self.is_fragment {
-            return None;
-        }
-        let (between, text) = match *self.steps {
-            [first, _] => (None, first),
-            [first, second, _] => {
-                let index = self.holes.get(first.next as usize)?;
-                (self.event.get(self.lead + index.end as usize..second.end as usize), second)
-            }
-            _ => return None,
+        let Varying { index, padding } = self.fragment?;
+        let text = usize::from(index);
+        let behind = |step: usize| {
+            let hole = self.holes.get(self.steps.get(step)?.next as usize)?;
+            self.event.get(self.lead + hole.end as usize..self.steps.get(step + 1)?.end as usize)
         };
-        let hole = self.holes.get(text.next as usize)?;
+        let hole = self.holes.get(self.steps.get(text)?.next as usize)?;
         Some(Pattern {
             before: self.event.get(..self.steps.first()?.end as usize)?,
-            between,
-            after: self.event.get(self.lead + hole.end as usize..)?,
+            between: if index { Some(behind(0)?) } else { None },
+            after: behind(text)?,
+            behind: if padding { Some(behind(text + 1)?) } else { None },
             is_filled: hole.kind == Hole::Filled,
             head: self.head,
         })
     }
 
-    /// Whether the events that it recognises bring one fragment, and differ in nothing else that is read from them than
-    /// the index of a call before it.
-    pub(super) fn brings_fragment(&self) -> bool {
-        let [Op::Choice(_), op] = &*self.body else { return false };
+    /// What varies in the events that it recognises, where they bring one fragment and nothing else is read from them.
+    pub(super) fn varying(&self) -> Option<Varying> {
+        let [Op::Choice(_), op] = &*self.body else { return None };
         let (index, text) = match op {
             Op::Text(_, text, _) => (None, text),
             Op::Call(CallDelta {
@@ -88,17 +95,25 @@ impl Template {
                 arguments: Arguments::Text(text),
                 ..
             }) => (Some(*index), text),
-            _ => return false,
+            _ => return None,
         };
-        let mut lively = self.holes.iter().enumerate().filter(|(_, leaf)| !leaf.steady).map(|(place, _)| place);
-        let is_text = |place: usize| place == usize::from(text.hole);
-        match (lively.next(), lively.next(), lively.next()) {
-            (Some(one), None, None) => is_text(one),
-            (Some(one), Some(other), None) => {
-                matches!(index, Some(Index::At(span)) if usize::from(span.hole) == one) && is_text(other)
-            }
-            _ => false,
-        }
+        let lively = self.holes.iter().enumerate().filter(|(_, leaf)| !leaf.steady);
+        let lively: Vec<usize> = lively.map(|(hole, _)| hole).collect();
+        let place = lively.iter().position(|&hole| hole == usize::from(text.hole))?;
+        let is_index = |hole: usize| matches!(index, Some(Index::At(span)) if usize::from(span.hole) == hole);
+        let is_padding = |hole: usize| self.holes.get(hole).is_some_and(|leaf| leaf.kind == Hole::String);
+        let (before, behind) = (lively.get(..place)?, lively.get(place + 1..)?);
+        let index = match *before {
+            [] => false,
+            [hole] if is_index(hole) => true,
+            _ => return None,
+        };
+        let padding = match *behind {
+            [] => false,
+            [hole] if is_padding(hole) && !is_index(hole) => true,
+            _ => return None,
+        };
+        Some(Varying { index, padding })
     }
 }
 
@@ -106,7 +121,8 @@ impl Pattern<'_> {
     /// Bytes of such an event beside its fragment.
     #[inline]
     pub(crate) fn length(&self) -> usize {
-        self.before.len() + self.between.map_or(0, <[u8]>::len) + self.after.len()
+        let [between, behind] = [self.between, self.behind].map(|part| part.map_or(0, <[u8]>::len));
+        self.before.len() + between + self.after.len() + behind
     }
 
     /// What stands before the fragment of an event that `bytes` begins with.
@@ -127,12 +143,26 @@ impl Pattern<'_> {
     #[inline]
     pub(crate) fn close(&self, bytes: &[u8], at: usize, text: &mut Vec<u8>) -> Closing {
         let Some(end) = scan::decode_simple(bytes, at, text) else { return Closing::Unclear };
-        let rest = bytes.get(end..).unwrap_or_default();
         if end == at && self.is_filled {
-            Closing::Differs
-        } else if rest.starts_with(self.after) {
-            Closing::Whole(end + self.after.len())
-        } else if rest.len() < self.after.len() || self.head.is_none() {
+            return Closing::Differs;
+        }
+        let closing = self.close_with(bytes, end, self.after);
+        match (closing, self.behind) {
+            (Closing::Whole(padding), Some(behind)) => {
+                let end = scan::plain_run(bytes, padding);
+                if bytes.get(end) == Some(&b'"') { self.close_with(bytes, end, behind) } else { Closing::Unclear }
+            }
+            (closing, _) => closing,
+        }
+    }
+
+    /// Passes `fixed` at `at`.
+    #[inline]
+    fn close_with(&self, bytes: &[u8], at: usize, fixed: &[u8]) -> Closing {
+        let rest = bytes.get(at..).unwrap_or_default();
+        if rest.starts_with(fixed) {
+            Closing::Whole(at + fixed.len())
+        } else if rest.len() < fixed.len() || self.head.is_none() {
             Closing::Unclear
         } else {
             Closing::Differs
