@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 OURS = "deltafold"
 PACKETS = 16 * 1024
 FRAGMENTED = 64
-BODIES_IN_PARALLEL = 24
+BODIES_IN_PARALLEL = 96
 
 
 class NotHere(Exception):  # noqa: N818 (a reason to leave a row out, no fault)
