@@ -24,7 +24,7 @@ impl Assembler {
         }
         if !std::mem::replace(&mut self.finished, true) {
             scratch::with(|scratch| {
-                if self.held.is_pending() {
+                if !self.held.is_empty() {
                     self.let_go(scratch);
                 }
                 self.finish_once(scratch);

@@ -20,6 +20,13 @@ impl Assembler {
             if self.error.is_some() || *at == input.len() {
                 break;
             }
+            let rest = input.get(*at..).unwrap_or_default();
+            let likely = scratch.shelf.get(scratch.shelf.likely(self.template, 0));
+            let length = likely.map_or(0, |(template, _)| template.missing(&Progress::default()));
+            if rest.len() < length && self.holds_unseen(rest) {
+                *at = input.len();
+                break;
+            }
             if !self.recognise_event(input, at, failed, scratch) && !self.recognise_unexpected(input, at, scratch) {
                 break;
             }
@@ -274,7 +281,7 @@ impl Assembler {
         let is_plain = scratch.tape.flags & flag::INVALID == 0 && name.is_ascii() && name != b"error";
         let Some(wire) = self.wire.filter(|_| is_plain) else { return };
         let style = self.frames.style();
-        let Scratch { tape, ops, ignored, shelf } = scratch;
+        let Scratch { tape, ops, ignored, shelf, .. } = scratch;
         let read = Read { wire, name, style, bytes: payload, tape, ops, ignored };
         if let Some(place) = shelf.learn(&read, self.template) {
             self.template = place;

@@ -1,7 +1,8 @@
-//! Frames that several feeds bring: as long as a template recognises what came of one, it is compared where it was left,
-//! and framing and parsing do not see it. Where the comparison fails they get what was held.
+//! Frames that several feeds bring. Short beginnings are joined, unseen, with what comes until a line ends in it. Longer
+//! ones are compared where they were left, as long as a template recognises them. Framing and parsing see neither; where
+//! the comparison fails they get what was held.
 
-use memchr::memchr;
+use memchr::{memchr, memchr2};
 
 use super::Assembler;
 use super::scratch::Scratch;
@@ -12,6 +13,8 @@ use crate::template::{Compared, Progress, SUCCESSORS, Saved, Template};
 const STEP: usize = 64;
 /// The room that is kept for what is held.
 const ROOM: usize = 512;
+/// Bytes that may be held unseen.
+const UNSEEN: usize = 1024;
 
 /// How far an event was recognised.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +33,7 @@ impl Pending {
     }
 }
 
-/// The beginning of an event.
+/// The beginning of an event: how far it was recognised, and behind that what was not looked at and in which no line ends.
 #[derive(Debug)]
 pub(super) struct Held {
     bytes: Vec<u8>,
@@ -47,8 +50,8 @@ impl Held {
         self.bytes.len()
     }
 
-    pub(super) const fn is_pending(&self) -> bool {
-        self.pending.is_some()
+    pub(super) const fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
     }
 
     fn clear(&mut self) {
@@ -81,26 +84,43 @@ impl Assembler {
         first == hole || scratch.shelf.marks.save(first, hole, &mut pending.saved)
     }
 
-    /// Goes on with the event that is held where all of `input` stands between two of its values; says whether it does.
+    /// Holds all of `input`, unseen, if it may be; says whether it does.
     #[inline]
-    pub(super) fn resume_between(&mut self, input: &[u8], scratch: &mut Scratch) -> bool {
-        let (limit, held) = (self.limit(), &mut self.held);
-        let Some(pending) = held.pending.as_mut() else { return false };
-        let Some((template, _)) = scratch.shelf.get(pending.place) else { return false };
-        let is_same = (template.number, template.epoch) == (pending.number, pending.epoch);
-        let goes_on = is_same
-            && pending.progress.at == held.bytes.len()
-            && held.bytes.len() + input.len() <= limit
-            && template.goes_on(input, &mut pending.progress);
-        if goes_on {
-            held.bytes.extend_from_slice(input);
+    pub(super) fn holds_unseen(&mut self, input: &[u8]) -> bool {
+        let may_begin = || self.fast && self.frames.is_event_stream && self.frames.is_fresh() && !self.fold.done;
+        let room = UNSEEN.min(self.limit()).min(self.allowance);
+        let is_unseen = self.held.len() + input.len() <= room
+            && (!self.held.is_empty() || may_begin())
+            && memchr2(b'\n', b'\r', input).is_none();
+        if is_unseen {
+            self.looked_in_vain(input.len());
+            self.held.bytes.extend_from_slice(input);
         }
-        goes_on
+        is_unseen
     }
 
-    /// Goes on with the event that is held. What of `input` belongs to it is passed, if it is recognised or goes on.
-    pub(super) fn resume(&mut self, input: &[u8], at: &mut usize, scratch: &mut Scratch) {
-        let Some(mut pending) = self.held.pending.take() else { return };
+    /// Takes what is held and what of `input` belongs to it; gives how much that is.
+    pub(super) fn take_held(&mut self, input: &[u8], scratch: &mut Scratch) -> usize {
+        if self.held.pending.is_some() {
+            return self.resume(input, scratch);
+        }
+        let mut length = memchr(b'\n', input).map_or(input.len(), |end| end + 1);
+        length += usize::from(input.get(length) == Some(&b'\n'));
+        let own = input.get(..length.min(UNSEEN)).unwrap_or(input);
+        let mut joined = std::mem::take(&mut scratch.joined);
+        joined.clear();
+        joined.extend_from_slice(&self.held.bytes);
+        joined.extend_from_slice(own);
+        self.held.bytes.clear();
+        self.read(&joined, 0, scratch);
+        self.frames.keep(&joined);
+        scratch.joined = joined;
+        own.len()
+    }
+
+    /// Goes on with the event that is held; gives how much of `input` belongs to it, if it is recognised or goes on.
+    fn resume(&mut self, input: &[u8], scratch: &mut Scratch) -> usize {
+        let Some(mut pending) = self.held.pending.take() else { return 0 };
         let mut bytes = std::mem::take(&mut self.held.bytes);
         let before = bytes.len();
         let mut taken = 0;
@@ -110,31 +130,31 @@ impl Assembler {
             let step = input.get(taken..input.len().min(taken + missing + STEP)).unwrap_or_default();
             bytes.extend_from_slice(step);
             taken += step.len();
-            if memchr(b'\n', step).is_some() && self.resume_run(&bytes, &pending, at, scratch) {
-                *at -= before;
+            let mut end = 0;
+            if memchr(b'\n', step).is_some() && self.resume_run(&bytes, &pending, &mut end, scratch) {
                 self.held.bytes = bytes;
                 self.held.clear();
-                return;
+                return end - before;
             }
             match self.go_on(&bytes, &mut pending, scratch) {
                 Compared::Whole => {
-                    *at = pending.progress.at - before;
                     self.take(&bytes, pending.place, &pending.progress, scratch);
                     self.held.bytes = bytes;
                     self.held.clear();
-                    return;
+                    return pending.progress.at - before;
                 }
                 Compared::SoFar => {}
                 Compared::Differs => {
                     bytes.truncate(before);
                     self.held.bytes = bytes;
-                    return self.let_go(scratch);
+                    self.let_go(scratch);
+                    return 0;
                 }
             }
         }
         self.held.bytes = bytes;
         self.held.pending = Some(pending);
-        *at = input.len();
+        input.len()
     }
 
     /// Takes the event that is held where it goes on with a text that is open and ends in `bytes`; says whether it does.

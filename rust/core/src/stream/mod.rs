@@ -150,27 +150,34 @@ impl Assembler {
     pub fn feed(&mut self, input: &[u8]) -> Result<(), Refused> {
         self.accepts()?;
         self.counters.bytes_in += input.len() as u64;
-        scratch::with(|scratch| {
-            let mut at = 0;
-            if self.held.is_pending() {
-                if self.resume_between(input, scratch) {
-                    return;
-                }
-                self.resume(input, &mut at, scratch);
-            }
-            if at < input.len() {
+        if !self.holds_unseen(input) {
+            scratch::with(|scratch| self.take_in(input, scratch));
+        }
+        let held = self.frames.held() + self.held.len() + self.body.as_ref().map_or(0, |body| body.held());
+        self.counters.bytes_buffered_peak = self.counters.bytes_buffered_peak.max(held as u64);
+        Ok(())
+    }
+
+    /// Reads what came.
+    fn take_in(&mut self, input: &[u8], scratch: &mut Scratch) {
+        let mut at = 0;
+        while self.error.is_none() && at < input.len() {
+            let rest = input.get(at..).unwrap_or_default();
+            if !self.held.is_empty() {
+                at += self.take_held(rest, scratch);
+            } else if at == 0 || !self.holds_unseen(rest) {
                 self.read(input, at, scratch);
+                break;
+            } else {
+                break;
             }
-        });
+        }
         self.frames.keep(input);
         if self.frames.is_event_stream {
             self.body = None;
         } else {
             self.body.get_or_insert_default().accept(input);
         }
-        let held = self.frames.held() + self.held.len() + self.body.as_ref().map_or(0, |body| body.held());
-        self.counters.bytes_buffered_peak = self.counters.bytes_buffered_peak.max(held as u64);
-        Ok(())
     }
 
     /// Folds one payload that has no event stream around it; it counts as a frame without offset.

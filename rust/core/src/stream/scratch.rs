@@ -14,6 +14,8 @@ pub(crate) struct Scratch {
     pub(crate) ops: Vec<Op>,
     pub(crate) ignored: Vec<u32>,
     pub(crate) shelf: Shelf,
+    /// The beginning of an event that was held, and what belongs to it.
+    pub(crate) joined: Vec<u8>,
 }
 
 thread_local! {

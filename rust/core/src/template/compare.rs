@@ -60,19 +60,6 @@ impl Template {
         self.event.len().saturating_sub(progress.done)
     }
 
-    /// Passes `bytes` where they go on as the template does and end before its next value or its end.
-    #[inline]
-    pub(crate) fn goes_on(&self, bytes: &[u8], progress: &mut Progress) -> bool {
-        let end = self.steps.get(progress.step).map_or(0, |step| step.end as usize);
-        let fixed = self.event.get(progress.done..end).unwrap_or_default();
-        if fixed.len() < bytes.len() + 2 || !fixed.starts_with(bytes) {
-            return false;
-        }
-        progress.done += bytes.len();
-        progress.at += bytes.len();
-        true
-    }
-
     /// Goes on comparing what `bytes` begins with. Texts are decoded on the way where they hold simple escapes. What is
     /// steady is expected to be as it was last, and looked at hole by hole where it is not.
     #[inline]
