@@ -5,7 +5,6 @@ use std::sync::Arc;
 use crate::arguments;
 use crate::error::Error;
 use crate::json::Value;
-use crate::lazy::Lazy;
 use crate::quirk::Quirk;
 
 /// The three wires.
@@ -219,7 +218,7 @@ pub struct Completion {
     /// The choices, by index.
     pub choices: Vec<Choice>,
     /// The usage, as sent (U1).
-    pub usage: Option<Lazy>,
+    pub usage: Option<Value>,
     /// How the stream ended.
     pub end: End,
     /// The error it ended in.

@@ -47,7 +47,7 @@ pub(crate) enum Record {
     Arguments { choice: usize, call: usize, start: usize, end: usize },
     End { choice: usize, call: usize },
     Finish { choice: usize, reason: Box<str> },
-    Usage(Box<Value>),
+    Usage(Value),
 }
 
 /// The events not taken yet.

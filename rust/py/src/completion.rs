@@ -71,7 +71,7 @@ impl Completion {
             model,
             created: Some(from_python(created)?).filter(|created| *created != core::Value::Null),
             choices: choices.iter().map(|choice| choice.get().choice.clone()).collect(),
-            usage: usage.map(|usage| members(usage).map(|members| core::Value::Object(members).into())).transpose()?,
+            usage: usage.map(|usage| members(usage).map(core::Value::Object)).transpose()?,
             end: one_of("end", end, &ENDS)?,
             error: None,
             quirks: quirks.iter().filter_map(|quirk| quirk_of(quirk)).collect(),
@@ -123,7 +123,7 @@ impl Completion {
     /// The usage that stands, as sent (U1).
     #[getter]
     fn usage<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        optional(py, self.completion.usage.as_ref().map(core::Lazy::get))
+        optional(py, self.completion.usage.as_ref())
     }
 
     /// How the stream ended (E3).

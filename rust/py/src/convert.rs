@@ -9,8 +9,8 @@ use crate::shared;
 
 /// A value as Python has it: integers exact at any size.
 pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
-    Ok(match value {
-        Value::Null => py.None().into_bound(py),
+    Ok(match value.plain() {
+        Value::Null | Value::Source(_) => py.None().into_bound(py),
         Value::Bool(value) => PyBool::new(py, *value).to_owned().into_any(),
         Value::Number(text) => number(py, text)?,
         Value::String(text) => PyString::new(py, text).into_any(),

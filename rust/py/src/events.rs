@@ -137,7 +137,7 @@ impl Finish {
 /// Token counts as sent (U1); the last one stands.
 #[pyclass(frozen, extends = Value, module = "deltafold")]
 pub(crate) struct Usage {
-    usage: core::Extra,
+    usage: core::Value,
 }
 
 #[pymethods]
@@ -149,13 +149,16 @@ impl Usage {
 
     #[new]
     fn new(usage: &Bound<'_, PyDict>) -> PyResult<PyClassInitializer<Self>> {
-        Ok(made(Self { usage: members(usage)? }))
+        Ok(made(Self { usage: core::Value::Object(members(usage)?) }))
     }
 
     /// The usage object.
     #[getter]
     fn usage<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        object(py, &self.usage)
+        match self.usage.plain() {
+            core::Value::Object(usage) => object(py, usage),
+            _ => Ok(PyDict::new(py)),
+        }
     }
 }
 
@@ -182,7 +185,6 @@ pub(crate) fn to_python(py: Python<'_>, event: &core::Event<'_>, depth: usize) -
             value(py, ToolCallEnd { choice, call, tool_call })?.into_any()
         }
         core::Event::Finish(choice, reason) => value(py, Finish { choice, reason: string(reason) })?.into_any(),
-        core::Event::Usage(core::Value::Object(usage)) => value(py, Usage { usage: usage.clone() })?.into_any(),
-        core::Event::Usage(_) => value(py, Usage { usage: Vec::new() })?.into_any(),
+        core::Event::Usage(usage) => value(py, Usage { usage: usage.clone() })?.into_any(),
     })
 }

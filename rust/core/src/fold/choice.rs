@@ -55,20 +55,15 @@ pub(crate) struct Choice {
     pub(crate) rest: Option<Box<Rest>>,
 }
 
-/// A member as sent: its name, and the source text of its value.
-pub(crate) type Source = (Box<[u8]>, Box<[u8]>);
-
 /// What few choices have.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rest {
     pub(crate) logprobs: Option<Value>,
     pub(crate) extra: Extra,
-    /// A member of it that is an object.
-    pub(crate) repeated: Option<Source>,
     /// Texts in it that wait for the other half of a surrogate pair.
     pub(crate) halves: Vec<Half>,
-    /// A message that came instead of deltas, as sent, and its weight (X4).
-    pub(crate) message: Option<(Box<[u8]>, usize)>,
+    /// A message that came instead of deltas, as sent (X4).
+    pub(crate) message: Option<Value>,
 }
 
 impl Choice {

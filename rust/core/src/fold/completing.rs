@@ -9,8 +9,8 @@ use super::whole::settled;
 use crate::chunk::TextKind;
 use crate::completion::{self, Completion, End, ToolCall, Wire};
 use crate::error::Error;
+use crate::json::Value;
 use crate::json::text::owned;
-use crate::json::{self, Value};
 
 /// How a wire's blocks look, as they stand: of the fold and the calls of its one choice.
 pub(crate) type Render = fn(&Fold, &[Arc<ToolCall>]) -> Vec<Value>;
@@ -26,8 +26,7 @@ impl Fold {
         last: bool,
     ) -> Completion {
         let depth = self.limits.depth;
-        let parsed = |raw: &[u8]| json::parse(raw, depth).unwrap_or(Value::Null);
-        let kept = self.kept.iter().map(|kept| (kept.name.to_owned(), parsed(&kept.raw)));
+        let kept = self.kept.iter().map(|kept| (kept.name.to_owned(), kept.value.clone()));
         let extra = self.extra.iter().cloned().chain(kept).collect();
         let ended_well = matches!(end, End::Done | End::Finished) && error.is_none();
         let ending = |choice: &Choice| Ending {
@@ -58,7 +57,7 @@ impl Fold {
             model: given(&mut self.model, last).map(Into::into),
             created: given(&mut self.created, last).map(Value::Number),
             choices,
-            usage: given(&mut self.usage, last).map(|usage| usage.lazy(depth)),
+            usage: given(&mut self.usage, last),
             end,
             error,
             quirks: self.quirks.sorted(),

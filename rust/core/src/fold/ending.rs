@@ -11,6 +11,7 @@ use crate::chunk::TextKind;
 use crate::completion::{CallKind, End, IdSource, Status, ToolCall};
 use crate::error::{Error, ErrorKind};
 use crate::event::Record;
+use crate::json::Value;
 use crate::policy::MissingId;
 use crate::quirk::{Place, QuirkKind};
 
@@ -62,11 +63,11 @@ impl Fold {
     }
 
     /// Makes the choice in that slot the current one; gives the message that came for it instead of deltas (X4).
-    pub(crate) fn lone_message(&mut self, slot: usize) -> Option<Box<[u8]>> {
+    pub(crate) fn lone_message(&mut self, slot: usize) -> Option<Value> {
         self.current = slot;
         let choice = self.choices.get_mut(slot).filter(|choice| choice.is_blank())?;
-        let (message, weight) = choice.rest.as_mut()?.message.take()?;
-        self.discharge(weight);
+        let message = choice.rest.as_mut()?.message.take()?;
+        self.discharge(message.counted());
         Some(message)
     }
 

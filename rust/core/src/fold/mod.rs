@@ -12,6 +12,7 @@ mod extras;
 mod joined;
 pub(crate) mod parts;
 mod running;
+mod sent;
 mod whole;
 
 use crate::chunk::{About, Op, Span, TextKind, View};
@@ -27,7 +28,6 @@ use crate::quirk::{Place, QuirkKind, QuirkLog};
 use blocks::Blocks;
 use choice::Choice;
 pub(crate) use completing::Render;
-use extras::Usage;
 
 /// The state of a response.
 #[derive(Debug, Default)]
@@ -48,9 +48,9 @@ pub(crate) struct Fold {
     block: Option<usize>,
     blocks: Option<Box<Blocks>>,
     /// The usage that stands, and whether only `aside` ones came so far.
-    usage: Option<Usage>,
+    usage: Option<Value>,
     usage_aside: bool,
-    kept: Vec<extras::Kept>,
+    kept: Vec<sent::Kept>,
     /// The epoch of a template: what that one says once and for all holds. 0 where none is known to.
     pub(crate) said: u64,
     pub(crate) extra: Extra,
@@ -58,8 +58,10 @@ pub(crate) struct Fold {
     detail: Option<details::Joined>,
     /// Calls opened in all.
     opened: usize,
-    /// What is kept weighs this much against the limit on text (S8).
+    /// What is kept counts for this much against the limit on text (S8).
     pub(crate) weight: usize,
+    /// Some of it may count for more than it weighs.
+    unweighed: bool,
     /// The marker came.
     pub(crate) done: bool,
 }
@@ -186,14 +188,6 @@ impl Fold {
         self.value_at(raw, self.place())
     }
 
-    /// What the value of a JSON source text weighs.
-    fn weight_at(&mut self, raw: &[u8], place: Place) -> usize {
-        match raw {
-            [b'"', text @ .., b'"'] if text.is_ascii() && !text.contains(&b'\\') => text.len(),
-            _ => self.value_at(raw, place).weight(),
-        }
-    }
-
     /// The same, of what is at that place.
     pub(crate) fn value_at(&mut self, raw: &[u8], place: Place) -> Value {
         let mut lone = 0;
@@ -248,7 +242,7 @@ impl Fold {
     /// Adds to what is kept, unless that passes the limit (S8).
     #[inline]
     pub(crate) fn charge(&mut self, weight: usize) -> Result<(), Error> {
-        if self.weight + weight > self.limits.text {
+        if self.weight + weight > self.limits.text && self.weigh() + weight > self.limits.text {
             return Err(Error::new(ErrorKind::Text, format!("more than {} bytes of text in all", self.limits.text)));
         }
         self.weight += weight;

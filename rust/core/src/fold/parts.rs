@@ -138,7 +138,7 @@ impl Fold {
         let Some(part) = self.part_mut(at) else { return Ok(()) };
         part.is_annotated = true;
         part.annotations.extend(annotations.iter().cloned());
-        self.append_extra(member, annotations)
+        self.lay(member, Value::Array(annotations))
     }
 
     /// Appends a fragment to a text that is a block's alone.

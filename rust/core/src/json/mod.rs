@@ -2,10 +2,12 @@
 
 mod block;
 pub(crate) mod scan;
+mod source;
 pub(crate) mod tape;
 pub(crate) mod text;
 mod value;
 
+pub use source::Source;
 pub use value::Value;
 use value::weight_on;
 

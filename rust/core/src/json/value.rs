@@ -1,10 +1,10 @@
 //! JSON values that are kept: usage, extras, blocks.
 
 use super::tape::{Kind, Node, Tape};
-use super::text;
+use super::{Source, text};
 
 /// A JSON value. Numbers keep their text (P5); of equal member names the last one counts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Value {
     /// `null`
     Null,
@@ -18,9 +18,84 @@ pub enum Value {
     Array(Vec<Value>),
     /// An object; its members stand where their name came first, without repeats.
     Object(Vec<(String, Value)>),
+    /// Any of these, kept as sent; [`Value::plain`] reads it.
+    Source(Box<Source>),
+}
+
+impl Eq for Value {}
+
+impl PartialEq for Value {
+    fn eq(&self, other: &Self) -> bool {
+        match (self.plain(), other.plain()) {
+            (Self::Null, Self::Null) => true,
+            (Self::Bool(one), Self::Bool(other)) => one == other,
+            (Self::Number(one), Self::Number(other)) => one == other,
+            (Self::String(one), Self::String(other)) => one == other,
+            (Self::Array(one), Self::Array(other)) => one == other,
+            (Self::Object(one), Self::Object(other)) => one == other,
+            _ => false,
+        }
+    }
 }
 
 impl Value {
+    /// A value that is kept as sent.
+    pub(crate) fn sent(raw: &[u8], depth: usize) -> Self {
+        Self::Source(Box::new(Source::new(raw, depth)))
+    }
+
+    /// The value, read if it was kept as sent.
+    #[must_use]
+    pub fn plain(&self) -> &Self {
+        match self {
+            Self::Source(source) => source.value(),
+            value => value,
+        }
+    }
+
+    pub(crate) fn into_plain(self) -> Self {
+        match self {
+            Self::Source(source) => source.into_value(),
+            value => value,
+        }
+    }
+
+    /// The source text of one that is kept as sent.
+    pub(crate) fn source(&self) -> &[u8] {
+        match self {
+            Self::Source(source) => source.raw(),
+            _ => &[],
+        }
+    }
+
+    /// Whether it is a list.
+    pub(crate) fn is_array(&self) -> bool {
+        match self {
+            Self::Source(source) => source.raw().starts_with(b"["),
+            value => matches!(value, Self::Array(_)),
+        }
+    }
+
+    /// What it counts for against the limit on kept text (S8): what it weighs, or more where that is not known yet.
+    pub(crate) fn counted(&self) -> usize {
+        match self {
+            Self::Source(source) => source.counted(),
+            value => value.weight(),
+        }
+    }
+
+    /// Whether what it counts for is what it weighs.
+    pub(crate) fn is_weighed(&self) -> bool {
+        !matches!(self, Self::Source(source) if !source.is_weighed())
+    }
+
+    /// Finds out what it weighs.
+    pub(crate) fn weigh(&mut self) {
+        if let Self::Source(source) = self {
+            source.weigh();
+        }
+    }
+
     /// The value of the node `index`, all it holds included.
     pub(crate) fn from_tape(bytes: &[u8], tape: &Tape, index: u32, lone: &mut u32) -> Self {
         let Some(node) = tape.node(index) else {
@@ -68,7 +143,7 @@ impl Value {
     /// The member `name` of an object.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Self> {
-        match self {
+        match self.plain() {
             Self::Object(members) => members.iter().find(|member| member.0 == name).map(|member| &member.1),
             _ => None,
         }
@@ -77,7 +152,7 @@ impl Value {
     /// The text of a string that is not empty.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
-        match self {
+        match self.plain() {
             Self::String(text) if !text.is_empty() => Some(text),
             _ => None,
         }
@@ -86,7 +161,7 @@ impl Value {
     /// The value of an integer that fits.
     #[must_use]
     pub fn integer(&self) -> Option<i64> {
-        match self {
+        match self.plain() {
             Self::Number(text) => text.parse().ok(),
             _ => None,
         }
@@ -100,6 +175,7 @@ impl Value {
             Self::Array(items) => 8 + items.iter().map(Self::weight).sum::<usize>(),
             Self::Object(members) => 8 + members.iter().map(|(name, value)| name.len() + value.weight()).sum::<usize>(),
             Self::Null | Self::Bool(_) | Self::Number(_) => 8,
+            Self::Source(source) => source.value().weight(),
         }
     }
 }

@@ -147,7 +147,7 @@ impl Assembler {
         let mut result = Ok(());
         for &slot in &*self.fold.order() {
             if let Some(message) = self.fold.lone_message(slot) {
-                result = result.and_then(|()| self.message(&message, scratch));
+                result = result.and_then(|()| self.message(message.source(), scratch));
             }
         }
         match result.and_then(|()| self.fold.seal()) {

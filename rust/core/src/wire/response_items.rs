@@ -120,8 +120,8 @@ fn item(fold: &Fold, block: &Block) -> Value {
 }
 
 fn fill(fold: &Fold, block: &Block, members: &mut Extra, list: &str) {
-    let says = |value: &Value| match value {
-        Value::Null => false,
+    let says = |value: &Value| match value.plain() {
+        Value::Null | Value::Source(_) => false,
         Value::Bool(value) => *value,
         Value::Number(number) => !is_zero(number.as_bytes()),
         Value::String(text) => !text.is_empty(),

@@ -57,7 +57,7 @@ fn found(run: &Run, name: &str, wanted: &Json) -> Option<Json> {
         "events" => events(run, wanted),
         "quirk_reports" => quirk_reports(&completion.quirks, wanted),
         "quirks" => quirks(&completion.quirks, wanted),
-        "usage" => Some(optional(completion.usage.as_ref().map(deltafold_core::Lazy::get))),
+        "usage" => Some(optional(completion.usage.as_ref())),
         _ => None,
     }
 }

@@ -5,8 +5,8 @@ use serde_json::{Map, Number, Value as Json};
 
 /// A value of the core as a JSON value. Numbers keep their digits.
 pub(crate) fn json(value: &Value) -> Json {
-    match value {
-        Value::Null => Json::Null,
+    match value.plain() {
+        Value::Null | Value::Source(_) => Json::Null,
         Value::Bool(value) => Json::Bool(*value),
         Value::Number(text) => text.parse::<Number>().map_or_else(|_| Json::String(format!("{text}?")), Json::Number),
         Value::String(text) => Json::String(text.clone()),

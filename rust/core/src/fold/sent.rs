@@ -1,0 +1,194 @@
+//! Members that are kept as sent (X2, X4). Until they have to be known, they count for more than they weigh (S8).
+
+use memchr::memchr;
+
+use super::Fold;
+use super::joined::{Owner, Piece};
+use crate::error::Error;
+use crate::few::push;
+use crate::json::Value;
+use crate::json::tape::with_spare;
+use crate::json::text::lossy;
+use crate::quirk::Place;
+
+/// A member of chunks that is kept.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(crate) name: &'static str,
+    /// As sent.
+    pub(crate) value: Value,
+}
+
+impl Fold {
+    /// A value of the payload as it is kept. One with escapes is read, for what they report (P5).
+    pub(super) fn sent(&mut self, raw: &[u8], place: Place) -> Value {
+        if memchr(b'\\', raw).is_some() {
+            return self.value_at(raw, place);
+        }
+        match raw {
+            [b'{' | b'[', ..] => Value::sent(raw, self.limits.depth),
+            [b'"', text @ .., b'"'] => Value::String(lossy(text).into_owned()),
+            [b'-' | b'0'..=b'9', ..] => Value::Number(lossy(raw).into()),
+            _ => self.value_at(raw, place),
+        }
+    }
+
+    /// Adds a value to what is kept, and its name where that counts, unless that passes the limit (S8).
+    fn charge_value(&mut self, name: &str, value: &mut Value) -> Result<(), Error> {
+        if self.weight + name.len() + value.counted() > self.limits.text {
+            value.weigh();
+        }
+        self.unweighed |= !value.is_weighed();
+        self.charge(name.len() + value.counted())
+    }
+
+    /// Finds out what is kept weighs, where it counts for more; gives what all of it weighs.
+    #[cold]
+    pub(super) fn weigh(&mut self) -> usize {
+        if std::mem::take(&mut self.unweighed) {
+            let rests = self.choices.iter_mut().filter_map(|choice| choice.rest.as_deref_mut());
+            let of_choices =
+                rests.flat_map(|rest| rest.extra.iter_mut().map(|member| &mut member.1).chain(&mut rest.message));
+            for value in self.kept.iter_mut().map(|kept| &mut kept.value).chain(of_choices) {
+                self.weight -= value.counted();
+                value.weigh();
+                self.weight += value.counted();
+            }
+        }
+        self.weight
+    }
+
+    /// X2: the last one stands. Most chunks say the same again.
+    #[inline]
+    pub(crate) fn keep(&mut self, name: &'static str, raw: &[u8]) -> Result<(), Error> {
+        if self.keeps(name, raw) {
+            return Ok(());
+        }
+        if memchr(b'\\', raw).is_some() {
+            self.value_at(raw, Place::default());
+        }
+        let mut value = Value::sent(raw, self.limits.depth);
+        let place = self.kept.iter().position(|kept| kept.name == name);
+        let former = place
+            .and_then(|place| self.kept.get_mut(place))
+            .map(|kept| std::mem::replace(&mut kept.value, Value::Null));
+        self.discharge(former.as_ref().map_or(0, |former| name.len() + former.counted()));
+        let result = self.charge_value(name, &mut value);
+        self.said = 0;
+        match (place.and_then(|place| self.kept.get_mut(place)), former) {
+            (Some(slot), Some(former)) => slot.value = if result.is_ok() { value } else { former },
+            _ if result.is_ok() => push(&mut self.kept, Kept { name, value }),
+            _ => {}
+        }
+        result
+    }
+
+    /// Whether that is what is kept under the name already. Escapes are looked at each time, for what they report (P5).
+    pub(super) fn keeps(&self, name: &str, raw: &[u8]) -> bool {
+        self.kept.iter().any(|kept| kept.name == name && kept.value.source() == raw) && memchr(b'\\', raw).is_none()
+    }
+
+    /// An unknown member of a delta (X2).
+    pub(crate) fn delta_extra(&mut self, name: (&[u8], u8), raw: &[u8]) -> Result<(), Error> {
+        if name.1 == 0 && self.says_again(name.0, raw) {
+            return Ok(());
+        }
+        let name = self.name_at(name, self.place());
+        match &*name {
+            "audio" if raw.first() == Some(&b'{') => self.audio(raw),
+            // Its pieces are looked at one by one.
+            "reasoning_details" => {
+                let value = self.value(raw);
+                self.lay(&name, value)
+            }
+            _ => {
+                let value = self.sent(raw, self.place());
+                self.lay(&name, value)
+            }
+        }
+    }
+
+    /// Whether an unknown member is a number or says what is kept; a number is kept then.
+    fn says_again(&mut self, name: &[u8], raw: &[u8]) -> bool {
+        let rest = self.choices.get_mut(self.current).and_then(|choice| choice.rest.as_mut());
+        let slot = rest.and_then(|rest| rest.extra.iter_mut().find(|member| member.0.as_bytes() == name));
+        match (slot.map(|member| &mut member.1), raw) {
+            (Some(Value::Null), b"null") => true,
+            (Some(value), b"[]") => value.is_array(),
+            (Some(Value::Source(source)), [b'{', ..]) => source.raw() == raw,
+            (Some(Value::String(text)), [b'"', raw @ .., b'"']) => text.as_bytes() == raw && !raw.contains(&b'\\'),
+            (Some(Value::Number(number)), [b'-' | b'0'..=b'9', ..]) => {
+                // One number weighs what another does.
+                if number.as_bytes() != raw {
+                    *number = lossy(raw).into();
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Lays a value over an unknown member of the choice: lists append, of the rest the last one stands.
+    pub(super) fn lay(&mut self, name: &str, mut value: Value) -> Result<(), Error> {
+        let Some(former) = self.unknown(name).map(|known| std::mem::replace(known, Value::Null)) else {
+            self.charge_value(name, &mut value)?;
+            self.give_extra(name, value);
+            return Ok(());
+        };
+        self.discharge(former.counted());
+        let (value, result) = if former.is_array() && value.is_array() {
+            self.appended(former.into_plain(), value.into_plain())
+        } else {
+            let result = self.charge_value("", &mut value);
+            (if result.is_ok() { value } else { former }, result)
+        };
+        self.give_extra(name, value);
+        result
+    }
+
+    /// A list, and another behind it if the limit lets it.
+    fn appended(&mut self, list: Value, more: Value) -> (Value, Result<(), Error>) {
+        self.weight += list.weight();
+        let (Value::Array(mut list), Value::Array(more)) = (list, more) else { return (Value::Null, Ok(())) };
+        let result = self.charge(more.iter().map(Value::weight).sum());
+        if result.is_ok() {
+            list.extend(more);
+        }
+        (Value::Array(list), result)
+    }
+
+    /// Audio comes in pieces: its data and its transcript join.
+    fn audio(&mut self, raw: &[u8]) -> Result<(), Error> {
+        if !matches!(self.unknown("audio"), Some(Value::Object(_))) {
+            self.forget_halves(Owner::Audio);
+            self.lay("audio", Value::Object(Vec::new()))?;
+        }
+        let Some(Value::Object(into)) = self.unknown("audio") else { return Ok(()) };
+        let mut into = std::mem::take(into);
+        let result = with_spare(|tape| match tape.read(raw, self.limits.depth) {
+            Ok(()) => self.merge_all(&mut into, &Piece { raw, tape, index: 0, owner: Owner::Audio }),
+            Err(_) => Ok(()),
+        });
+        self.give_extra("audio", Value::Object(into));
+        result
+    }
+
+    /// The unknown member of that name of the choice.
+    fn unknown(&mut self, name: &str) -> Option<&mut Value> {
+        let rest = self.choices.get_mut(self.current)?.rest.as_mut()?;
+        rest.extra.iter_mut().find(|member| member.0 == name).map(|member| &mut member.1)
+    }
+
+    /// X4: the last message is kept until the end.
+    pub(crate) fn message(&mut self, raw: &[u8]) -> Result<(), Error> {
+        let slot = self.current;
+        let former = self.choices.get_mut(slot).and_then(|choice| choice.rest.as_mut()?.message.take());
+        self.discharge(former.map_or(0, |former| former.counted()));
+        let mut message = Value::sent(raw, self.limits.depth);
+        self.charge_value("", &mut message)?;
+        if let Some(choice) = self.choices.get_mut(slot) {
+            choice.rest().message = Some(message);
+        }
+        Ok(())
+    }
+}
