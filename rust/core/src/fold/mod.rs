@@ -26,7 +26,7 @@ use crate::policy::{Limits, Policy};
 use crate::quirk::{Place, QuirkKind, QuirkLog};
 use blocks::Blocks;
 use choice::Choice;
-pub(crate) use completing::Render;
+pub(crate) use completing::{Render, Texts};
 use extras::Usage;
 
 /// The state of a response.
