@@ -95,7 +95,8 @@ impl Choice {
     /// The calls, by position.
     #[getter]
     fn tool_calls<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let calls = self.choice.tool_calls.iter().map(|call| value(py, ToolCall::of(call.clone(), self.stream.clone())));
+        let calls =
+            self.choice.tool_calls.iter().map(|call| value(py, ToolCall::of(call.clone(), self.stream.clone())));
         PyTuple::new(py, calls.collect::<PyResult<Vec<_>>>()?)
     }
 

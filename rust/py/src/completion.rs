@@ -115,7 +115,8 @@ impl Completion {
     fn choices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let choices = self.choices.get_or_try_init(py, || {
             let choices = self.completion.choices.iter();
-            let choices = choices.map(|choice| value(py, Choice { choice: choice.clone(), stream: self.stream.clone() }));
+            let choices =
+                choices.map(|choice| value(py, Choice { choice: choice.clone(), stream: self.stream.clone() }));
             PyTuple::new(py, choices.collect::<PyResult<Vec<_>>>()?).map(Bound::unbind)
         })?;
         Ok(choices.bind(py).clone())

@@ -107,7 +107,12 @@ impl Container {
     }
 
     /// A copy in which `inner` stands for what is not whole; `holds` where that has a place already.
-    fn copy<'py>(&self, py: Python<'py>, inner: Option<&Bound<'py, PyAny>>, holds: bool) -> PyResult<Bound<'py, PyAny>> {
+    fn copy<'py>(
+        &self,
+        py: Python<'py>,
+        inner: Option<&Bound<'py, PyAny>>,
+        holds: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
         match self {
             Self::Object(object, name) => {
                 let copy = object.bind(py).copy()?;

@@ -121,12 +121,7 @@ fn result(
 }
 
 /// The calls that stand; those that have not ended as they are now.
-fn calls(
-    choice: &Choice,
-    ending: Ending,
-    depth: usize,
-    before: Option<&completion::Choice>,
-) -> Vec<Arc<ToolCall>> {
+fn calls(choice: &Choice, ending: Ending, depth: usize, before: Option<&completion::Choice>) -> Vec<Arc<ToolCall>> {
     let known = |position: usize| {
         let calls = &before?.tool_calls;
         let found = calls.binary_search_by_key(&position, |call| call.position);
