@@ -120,7 +120,7 @@ def test_both_engines_say_the_same_at_each_fragment(
 
 
 class Scans:
-    """What was looked at so far for showing calls: bytes of the native engine, characters of the reference."""
+    """What was looked at so far to show calls: bytes by the native engine, characters by the reference."""
 
     def __init__(self, engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         self.is_native = engine is engine_of("native")

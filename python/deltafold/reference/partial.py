@@ -171,7 +171,10 @@ class PartialReader:
         return False
 
     def _value(self) -> Any:  # noqa: ANN401
-        """Give the value: whole containers are shared, for they do not change; open ones and the outermost are copied."""
+        """Give the value.
+
+        Whole containers are shared, for they do not change; open ones and the outermost are copied.
+        """
         in_string = self._pieces is not None and not self._expected.endswith("key")
         inner: Any = "".join(self._pieces or ())
         if self._pieces is not None:
@@ -193,7 +196,7 @@ class PartialReader:
 
 
 def _ends_in_half_pair(content: str) -> bool:
-    """Whether the last escape is the first half of a pair; an escaped backslash before its letters is none."""
+    """Whether the last escape is the first half of a pair: its backslash is not itself escaped."""
     before = len(content) - _HALF_PAIR_LENGTH
     if before < 0 or not _HALF_PAIR.match(content, before):
         return False

@@ -186,10 +186,7 @@ impl Assembler {
     /// Finishes, and gives the result; may be called again.
     fn close(&self, py: Python<'_>) -> PyResult<Py<Completion>> {
         self.with(|assembler| match assembler.close() {
-            Ok(completion) => {
-                let stream = Stream { depth: self.depth, readings: self.slot().readings.clone() };
-                value(py, Completion::of(completion, stream))
-            }
+            Ok(completion) => value(py, Completion::of(completion, Stream::whole(self.depth))),
             Err(refused) => Err(self.refused(py, assembler, &refused)),
         })
     }

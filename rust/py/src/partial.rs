@@ -11,7 +11,8 @@ use pyo3::types::{PyBool, PyDict, PyList, PyString};
 use crate::convert::number;
 
 /// Where the calls of one stream were read to, so that a call shown at each of its fragments is read once. It lives as
-/// long as the stream's assembler or a result of it does.
+/// long as the stream's assembler or a snapshot of it does. The garbage collector does not look into it: what it holds are
+/// values of JSON, which refer to nothing else.
 #[derive(Debug, Default)]
 pub(crate) struct Readings {
     by_place: Mutex<HashMap<Place, Reading>>,

@@ -11,7 +11,7 @@ use crate::partial::Readings;
 pub(crate) struct Stream {
     /// How deep values may nest (S8).
     pub(crate) depth: usize,
-    /// What was read of its calls, where it is still being folded.
+    /// What was read of its calls, for snapshots. The result is read when it is asked for, and keeps nothing else alive.
     pub(crate) readings: Option<Arc<Readings>>,
 }
 

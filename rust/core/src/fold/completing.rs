@@ -41,7 +41,7 @@ impl Fold {
         render: Render,
         end: End,
         error: Option<Arc<Error>>,
-        texts: Texts,
+        texts: &Texts,
     ) -> Completion {
         let last = matches!(texts, Texts::HandedOver);
         let depth = self.limits.depth;

@@ -47,7 +47,7 @@ impl Assembler {
             return Ok(result);
         }
         self.clear_events();
-        let result = self.fold.completion(self.wire, wire::render(self.wire), self.end, None, Texts::HandedOver);
+        let result = self.fold.completion(self.wire, wire::render(self.wire), self.end, None, &Texts::HandedOver);
         self.closed = true;
         Ok(self.keep(result))
     }
@@ -74,7 +74,7 @@ impl Assembler {
             self.note_pending(&[]);
         }
         let texts = Texts::Copied(self.result.take());
-        let result = self.fold.completion(self.wire, wire::render(self.wire), end, self.error.clone(), texts);
+        let result = self.fold.completion(self.wire, wire::render(self.wire), end, self.error.clone(), &texts);
         if let Some(quirks) = quirks {
             self.fold.quirks = quirks;
         }
