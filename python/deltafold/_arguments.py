@@ -74,7 +74,7 @@ def partial(text: str, *call: object) -> Any:  # noqa: ANN401
     The last string is kept as far as it came; an unfinished number, literal, member name or escape is left
     out, and so is everything from an error on. None when nothing is certain. `call` says whose text it is:
     the reading goes on where it stopped for that call, if what was read then is how the text begins, so that
-    a call shown at each of its fragments is read once.
+    a call shown at each fragment, be it another call's, is read once. The native engine has its own.
     """
     from deltafold.reference.partial import PartialReader  # noqa: PLC0415
 
@@ -82,10 +82,9 @@ def partial(text: str, *call: object) -> Any:  # noqa: ANN401
     if reader is None or not text.startswith(reader.text):
         reader = PartialReader()
     value = reader.read(text)
-    if not reader.finished:
-        for oldest in tuple(_readers)[: len(_readers) + 1 - _READERS]:
-            _readers.pop(oldest, None)
-        _readers[call] = reader
+    for oldest in tuple(_readers)[: len(_readers) + 1 - _READERS]:
+        _readers.pop(oldest, None)
+    _readers[call] = reader
     return value
 
 

@@ -60,7 +60,11 @@ class ToolCall(ByValue):
         return _arguments.parse(self)
 
     def partial(self) -> Any:  # noqa: ANN401
-        """Give the arguments as far as they are certain, for display only (A7); None when nothing is."""
+        """Give the arguments as far as they are certain, for display only (A7); None when nothing is.
+
+        The outermost container and those that are not whole are new in each answer; what is whole within them
+        may be shared by the answers for one call.
+        """
         return _arguments.partial(self.arguments, self.choice, self.position, self.id)
 
     def recovered(self) -> str | None:

@@ -115,42 +115,6 @@ def test_snapshot(engine: Any) -> None:
     assert (late.end, late.tool_calls[0].id, late.tool_calls[0].executable) == ("done", "c1", True)
 
 
-PARTIALS: dict[str, Any] = {
-    "": None,
-    " ": None,
-    "{": {},
-    '{"a': {},
-    '{"a"': {},
-    '{"a":': {},
-    '{"a":1': {},
-    '{"a":1,': {"a": 1},
-    '{"a":1}': {"a": 1},
-    '{"a":"x': {"a": "x"},
-    '{"a":"x\\': {"a": "x"},
-    '{"a":"x\\u00': {"a": "x"},
-    '{"a":"x\\n': {"a": "x\n"},
-    '{"a":tru': {},
-    '{"a":true': {"a": True},
-    '{"a":[1,2': {"a": [1]},
-    '{"a":[1,"b': {"a": [1, "b"]},
-    '{"a":{"b":{"c":"d': {"a": {"b": {"c": "d"}}},
-    '{"a":-': {},
-    '{"a":1,"a":"y': {"a": "y"},
-    '{"a":"\\ud83d': {"a": ""},
-    '{"a":"\\ud83d\\ude00': {"a": "😀"},
-}
-
-
-@pytest.mark.parametrize(("arguments", "value"), PARTIALS.items())
-def test_partial(engine: Any, arguments: str, value: Any) -> None:
-    entry = {"index": 0, "id": "c", "function": {"name": "f", "arguments": arguments}}
-    body = f"data: {json.dumps({'choices': [{'delta': {'tool_calls': [entry]}}]})}\n\n".encode()
-    assembler = engine.Assembler()
-    assembler.feed(body)
-    assert assembler.snapshot().tool_calls[0].partial() == value
-    assert assembler.close().tool_calls[0].partial() == value
-
-
 def test_convenience_members(engine: Any) -> None:
     found = run(engine, [vectors()[RICH].body]).completion
     first = found.choices[0]

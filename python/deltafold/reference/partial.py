@@ -1,7 +1,7 @@
 """The value that the beginning of a JSON text is certain to have (A7), for display only.
 
 A reader goes on where it stopped, so that asking at every fragment costs one pass over the text in all; what
-each answer costs beside that is a copy of the containers that are still open.
+each answer costs beside that is a copy of the string and the containers that are still open.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from deltafold._json import is_object
+from deltafold._json import is_list, is_object
 from deltafold.reference.json import number_value, unescape
 from deltafold.reference.text import clean
 
@@ -57,11 +57,6 @@ class PartialReader:
         while self._step():
             pass
         return self._value()
-
-    @property
-    def finished(self) -> bool:
-        """Whether nothing that follows can change the value."""
-        return self._expected == "nothing"
 
     def _step(self) -> bool:
         """Take one token, or more of a string; False when nothing more is certain."""
@@ -120,7 +115,7 @@ class PartialReader:
         content = self.text[self._position : end]
         whole = self.text.startswith('"', end)
         if "\\" in content:
-            if not whole and _HALF_PAIR.search(content, max(0, len(content) - _HALF_PAIR_LENGTH)):
+            if not whole and _ends_in_half_pair(content):
                 content = content[:-_HALF_PAIR_LENGTH]
             pieces.append(clean(unescape(content))[0])
         elif content:
@@ -176,7 +171,10 @@ class PartialReader:
         return False
 
     def _value(self) -> Any:  # noqa: ANN401
-        """Give the value: closed containers are shared, for they do not change; open ones are copied."""
+        """Give the value.
+
+        Whole containers are shared, for they do not change; open ones and the outermost are copied.
+        """
         in_string = self._pieces is not None and not self._expected.endswith("key")
         inner: Any = "".join(self._pieces or ())
         if self._pieces is not None:
@@ -193,7 +191,17 @@ class PartialReader:
             inner = container
         if self._stack or in_string:
             return inner
-        return self._root[0] if self._root else None
+        root = self._root[0] if self._root else None
+        return root.copy() if is_object(root) or is_list(root) else root
+
+
+def _ends_in_half_pair(content: str) -> bool:
+    """Whether the last escape is the first half of a pair: its backslash is not itself escaped."""
+    before = len(content) - _HALF_PAIR_LENGTH
+    if before < 0 or not _HALF_PAIR.match(content, before):
+        return False
+    rest = content[:before]
+    return (before - len(rest.rstrip("\\"))) % 2 == 0
 
 
 def _put(container: Any, key: str | None, value: Any) -> None:  # noqa: ANN401

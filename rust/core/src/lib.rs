@@ -19,6 +19,7 @@ mod stream;
 mod template;
 mod wire;
 
+pub use arguments::{PartialReader, PartialSink, Scalar};
 pub use completion::{CallKind, Choice, Completion, End, Extra, IdSource, Status, ToolCall, Wire};
 pub use error::{Error, ErrorClass, ErrorKind, Provider};
 pub use event::{Event, Fragment};

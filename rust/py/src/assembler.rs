@@ -1,7 +1,7 @@
 //! The assembler, and the functions that run one over a whole stream.
 
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use deltafold_core as core;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -13,6 +13,8 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use crate::completion::Completion;
 use crate::input::{copied, is_bytes_like, with_bytes};
 use crate::options::options;
+use crate::partial::Readings;
+use crate::stream::Stream;
 use crate::values::value;
 use crate::{errors, events};
 
@@ -22,10 +24,17 @@ const LARGE: usize = 32 << 10;
 /// Folds one stream. Threads may share it, but one call at a time: a call while another one runs raises `RuntimeError`.
 #[pyclass(frozen, module = "deltafold")]
 pub(crate) struct Assembler {
-    /// Taken out while a call runs, so that neither another thread nor a finaliser can come between.
-    assembler: Mutex<Option<Box<core::Assembler>>>,
+    slot: Mutex<Slot>,
     depth: usize,
     error: OnceLock<Py<PyAny>>,
+}
+
+/// What is behind the lock.
+struct Slot {
+    /// Taken out while a call runs, so that neither another thread nor a finaliser can come between.
+    assembler: Option<Box<core::Assembler>>,
+    /// What was read of the calls that its snapshots showed (A7).
+    readings: Option<Arc<Readings>>,
 }
 
 /// The assembler, put back when the call ends however it ends.
@@ -36,13 +45,17 @@ struct Taken<'a> {
 
 impl Drop for Taken<'_> {
     fn drop(&mut self) {
-        *self.owner.assembler.lock().unwrap_or_else(PoisonError::into_inner) = self.assembler.take();
+        self.owner.slot().assembler = self.assembler.take();
     }
 }
 
 impl Assembler {
+    fn slot(&self) -> MutexGuard<'_, Slot> {
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn with<R>(&self, work: impl FnOnce(&mut core::Assembler) -> PyResult<R>) -> PyResult<R> {
-        let assembler = self.assembler.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let assembler = self.slot().assembler.take();
         let mut taken = Taken { owner: self, assembler };
         match taken.assembler.as_deref_mut() {
             Some(assembler) => work(assembler),
@@ -116,7 +129,7 @@ fn exception(
     depth: usize,
 ) -> PyResult<Py<PyAny>> {
     let exception = errors::exception(py, error)?;
-    let partial = value(py, Completion::of(assembler.snapshot(), depth))?.into_bound(py);
+    let partial = value(py, Completion::of(assembler.snapshot(), Stream::whole(depth)))?.into_bound(py);
     partial.get().attach(exception.clone().unbind());
     exception.setattr("partial", partial)?;
     Ok(exception.unbind())
@@ -138,8 +151,8 @@ impl Assembler {
         options.coalesce = coalesce;
         options.fast = _fast.unwrap_or(options.fast);
         let depth = options.limits.depth;
-        let assembler = Mutex::new(Some(Box::new(core::Assembler::new(options))));
-        Ok(Self { assembler, depth, error: OnceLock::new() })
+        let assembler = Some(Box::new(core::Assembler::new(options)));
+        Ok(Self { slot: Mutex::new(Slot { assembler, readings: None }), depth, error: OnceLock::new() })
     }
 
     /// Folds what came, cut anywhere; gives the events before an error, which the next call raises (P7).
@@ -173,7 +186,7 @@ impl Assembler {
     /// Finishes, and gives the result; may be called again.
     fn close(&self, py: Python<'_>) -> PyResult<Py<Completion>> {
         self.with(|assembler| match assembler.close() {
-            Ok(completion) => value(py, Completion::of(completion, self.depth)),
+            Ok(completion) => value(py, Completion::of(completion, Stream::whole(self.depth))),
             Err(refused) => Err(self.refused(py, assembler, &refused)),
         })
     }
@@ -187,7 +200,9 @@ impl Assembler {
     /// The result so far.
     fn snapshot(&self, py: Python<'_>) -> PyResult<Py<Completion>> {
         self.with(|assembler| {
-            let completion = Completion::of(assembler.snapshot(), self.depth);
+            let readings = self.slot().readings.get_or_insert_default().clone();
+            let stream = Stream { depth: self.depth, readings: Some(readings) };
+            let completion = Completion::of(assembler.snapshot(), stream);
             if let Some(error) = self.exception(py, assembler)? {
                 completion.attach(error);
             }
@@ -210,6 +225,7 @@ impl Assembler {
         dict.set_item("bytes_in", counters.bytes_in)?;
         dict.set_item("bytes_scanned", counters.bytes_scanned)?;
         dict.set_item("bytes_buffered_peak", counters.bytes_buffered_peak)?;
+        dict.set_item("bytes_shown", self.slot().readings.as_ref().map_or(0, |readings| readings.scanned()))?;
         dict.set_item("frames_recognised", counters.frames_recognised)?;
         dict.set_item("frames_parsed", counters.frames_parsed)?;
         Ok(dict)
@@ -236,7 +252,7 @@ pub(crate) fn assemble(
         feed_all(py, &mut assembler, data)?
     };
     match fed.and_then(|()| assembler.close()) {
-        Ok(completion) => value(py, Completion::of(completion, depth)),
+        Ok(completion) => value(py, Completion::of(completion, Stream::whole(depth))),
         Err(core::Refused::Error(error)) => {
             let exception = exception(py, &mut assembler, &error, depth)?;
             Err(PyErr::from_value(exception.into_bound(py)))
@@ -300,7 +316,7 @@ pub(crate) fn assemble_many<'py>(
     let list = PyList::empty(py);
     for result in results {
         let depth = options.limits.depth;
-        let completion = value(py, Completion::of(result.clone(), depth))?.into_bound(py);
+        let completion = value(py, Completion::of(result.clone(), Stream::whole(depth)))?.into_bound(py);
         if let Some(error) = &result.error {
             let exception = errors::exception(py, error)?;
             completion.get().attach(exception.clone().unbind());

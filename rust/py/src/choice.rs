@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::convert::{members, object, optional};
+use crate::stream::Stream;
 use crate::tool_call::ToolCall;
 use crate::values::{Value, made, value};
 
@@ -15,7 +16,7 @@ const REASONING: [&str; 5] = ["reasoning_content", "reasoning", "reasoning_text"
 #[pyclass(frozen, extends = Value, module = "deltafold")]
 pub(crate) struct Choice {
     pub(crate) choice: core::Choice,
-    pub(crate) depth: usize,
+    pub(crate) stream: Stream,
 }
 
 #[pymethods]
@@ -64,7 +65,7 @@ impl Choice {
             extra: extra.map_or_else(|| Ok(Vec::new()), members)?,
             reasoning_member: reasoning_member.and_then(|given| REASONING.into_iter().find(|name| *name == given)),
         };
-        Ok(made(Self { choice, depth: core::Limits::default().depth }))
+        Ok(made(Self { choice, stream: Stream::default() }))
     }
 
     /// Its index.
@@ -94,7 +95,8 @@ impl Choice {
     /// The calls, by position.
     #[getter]
     fn tool_calls<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let calls = self.choice.tool_calls.iter().map(|call| value(py, ToolCall::of(call.clone(), self.depth)));
+        let calls =
+            self.choice.tool_calls.iter().map(|call| value(py, ToolCall::of(call.clone(), self.stream.clone())));
         PyTuple::new(py, calls.collect::<PyResult<Vec<_>>>()?)
     }
 

@@ -13,6 +13,7 @@ use crate::choice::Choice;
 use crate::convert::{from_python, members, object, one_of, optional, to_python};
 use crate::quirk::{Quirk, quirk_of};
 use crate::shared;
+use crate::stream::Stream;
 use crate::tool_call::ToolCall;
 use crate::values::{Value, made, value};
 
@@ -23,14 +24,14 @@ const ENDS: [(&str, core::End); 4] =
 #[pyclass(frozen, extends = Value, module = "deltafold")]
 pub(crate) struct Completion {
     completion: Arc<core::Completion>,
-    depth: usize,
+    stream: Stream,
     choices: PyOnceLock<Py<PyTuple>>,
     error: OnceLock<Py<PyAny>>,
 }
 
 impl Completion {
-    pub(crate) const fn of(completion: Arc<core::Completion>, depth: usize) -> Self {
-        Self { completion, depth, choices: PyOnceLock::new(), error: OnceLock::new() }
+    pub(crate) const fn of(completion: Arc<core::Completion>, stream: Stream) -> Self {
+        Self { completion, stream, choices: PyOnceLock::new(), error: OnceLock::new() }
     }
 
     /// Attaches the exception that the stream ended in.
@@ -78,7 +79,7 @@ impl Completion {
             blocks,
             extra: extra.map_or_else(|| Ok(Vec::new()), members)?,
         };
-        let completion = Self::of(Arc::new(completion), core::Limits::default().depth);
+        let completion = Self::of(Arc::new(completion), Stream::default());
         if let Some(error) = error {
             completion.attach(error);
         }
@@ -114,7 +115,8 @@ impl Completion {
     fn choices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let choices = self.choices.get_or_try_init(py, || {
             let choices = self.completion.choices.iter();
-            let choices = choices.map(|choice| value(py, Choice { choice: choice.clone(), depth: self.depth }));
+            let choices =
+                choices.map(|choice| value(py, Choice { choice: choice.clone(), stream: self.stream.clone() }));
             PyTuple::new(py, choices.collect::<PyResult<Vec<_>>>()?).map(Bound::unbind)
         })?;
         Ok(choices.bind(py).clone())
@@ -180,7 +182,7 @@ impl Completion {
     #[getter]
     fn tool_calls<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let calls = self.first().map_or(&[] as &[_], |choice| &choice.tool_calls);
-        let calls = calls.iter().map(|call| value(py, ToolCall::of(call.clone(), self.depth)));
+        let calls = calls.iter().map(|call| value(py, ToolCall::of(call.clone(), self.stream.clone())));
         PyTuple::new(py, calls.collect::<PyResult<Vec<_>>>()?)
     }
 
@@ -201,7 +203,7 @@ impl Completion {
     fn executable_calls<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let calls = self.completion.choices.iter().flat_map(|choice| &choice.tool_calls);
         let calls = calls.filter(|call| call.executable);
-        let calls = calls.map(|call| value(py, ToolCall::of(call.clone(), self.depth)));
+        let calls = calls.map(|call| value(py, ToolCall::of(call.clone(), self.stream.clone())));
         PyTuple::new(py, calls.collect::<PyResult<Vec<_>>>()?)
     }
 

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
 use crate::convert::{members, object};
+use crate::stream::Stream;
 use crate::tool_call::ToolCall;
 use crate::values::{Value, made, value};
 
@@ -181,7 +182,7 @@ pub(crate) fn to_python(py: Python<'_>, event: &core::Event<'_>, depth: usize) -
             value(py, ToolCallDelta { choice, call, arguments: fragment(text)? })?.into_any()
         }
         core::Event::ToolCallEnd(choice, call, tool_call) => {
-            let tool_call = value(py, ToolCall::of(tool_call.clone(), depth))?;
+            let tool_call = value(py, ToolCall::of(tool_call.clone(), Stream::whole(depth)))?;
             value(py, ToolCallEnd { choice, call, tool_call })?.into_any()
         }
         core::Event::Finish(choice, reason) => value(py, Finish { choice, reason: string(reason) })?.into_any(),

@@ -12,8 +12,10 @@ mod errors;
 mod events;
 mod input;
 mod options;
+mod partial;
 mod quirk;
 mod sse;
+mod stream;
 mod tool_call;
 mod values;
 

@@ -7,7 +7,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::convert::{members, object, one_of};
+use crate::partial::partial;
 use crate::shared;
+use crate::stream::Stream;
 use crate::values::{Value, made};
 
 const KINDS: [(&str, core::CallKind); 3] = [
@@ -28,12 +30,12 @@ const STATUSES: [(&str, core::Status); 4] = [
 #[pyclass(frozen, extends = Value, module = "deltafold")]
 pub(crate) struct ToolCall {
     pub(crate) call: Arc<core::ToolCall>,
-    depth: usize,
+    stream: Stream,
 }
 
 impl ToolCall {
-    pub(crate) const fn of(call: Arc<core::ToolCall>, depth: usize) -> Self {
-        Self { call, depth }
+    pub(crate) const fn of(call: Arc<core::ToolCall>, stream: Stream) -> Self {
+        Self { call, stream }
     }
 }
 
@@ -94,7 +96,7 @@ impl ToolCall {
             item_id,
             blocks_before,
         };
-        Ok(made(Self::of(Arc::new(call), core::Limits::default().depth)))
+        Ok(made(Self::of(Arc::new(call), Stream::default())))
     }
 
     /// The index of its choice.
@@ -181,18 +183,12 @@ impl ToolCall {
     }
 
     /// The arguments as far as they are certain, for display only (A7).
-    fn partial<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let call = &slf.get().call;
-        shared(slf.py(), "deltafold._arguments", "partial")?.call1((
-            call.arguments.as_str(),
-            call.choice,
-            call.position,
-            call.id.as_str(),
-        ))
+    fn partial<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        partial(py, &self.call, self.stream.readings.as_deref())
     }
 
     /// The last whole arguments of a call that sent them repeatedly (A6), or None.
     fn recovered(&self) -> Option<&str> {
-        self.call.recovered(self.depth)
+        self.call.recovered(self.stream.depth)
     }
 }

@@ -1,8 +1,10 @@
 //! What a call's arguments are: whole, cut, or no JSON object at all (A4), and what can be had back from repeats (A6).
 
+mod partial;
 mod recovered;
 mod scanner;
 
+pub use partial::{PartialReader, PartialSink, Scalar};
 pub(crate) use recovered::recovered;
 pub(crate) use scanner::{Progress, Scanner};
 

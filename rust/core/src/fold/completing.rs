@@ -10,21 +10,40 @@ use crate::chunk::TextKind;
 use crate::completion::{self, Completion, End, ToolCall, Wire};
 use crate::error::Error;
 use crate::json::Value;
-use crate::json::text::owned;
+use crate::json::text::{grown, owned};
 
 /// How a wire's blocks look, as they stand: of the fold and the calls of its one choice.
 pub(crate) type Render = fn(&Fold, &[Arc<ToolCall>]) -> Vec<Value>;
 
+/// How a result comes by its texts.
+#[derive(Debug)]
+pub(crate) enum Texts {
+    /// At the end of the stream they are handed over.
+    HandedOver,
+    /// Before it they are copied. What they were in the result before, if there is one, is known to be UTF-8.
+    Copied(Option<Arc<Completion>>),
+}
+
+impl Texts {
+    /// The choice of that index in the result before.
+    fn before(&self, index: i64) -> Option<&completion::Choice> {
+        let Self::Copied(Some(before)) = self else { return None };
+        let found = before.choices.binary_search_by_key(&index, |choice| choice.index);
+        before.choices.get(found.ok()?)
+    }
+}
+
 impl Fold {
-    /// The result as it stands. At the end of the stream (`last`) its texts are handed over, else copied.
+    /// The result as it stands.
     pub(crate) fn completion(
         &mut self,
         wire: Option<Wire>,
         render: Render,
         end: End,
         error: Option<Arc<Error>>,
-        last: bool,
+        texts: &Texts,
     ) -> Completion {
+        let last = matches!(texts, Texts::HandedOver);
         let depth = self.limits.depth;
         let kept = self.kept.iter().map(|kept| (kept.name.to_owned(), kept.value.clone()));
         let extra = self.extra.iter().cloned().chain(kept).collect();
@@ -35,14 +54,17 @@ impl Fold {
             missing_id: (end != End::Open).then_some(self.policy.missing_id),
         };
         let order = self.order();
-        let of = |&slot: &usize| self.choices.get(slot).map(|choice| (slot, calls(choice, ending(choice), depth)));
+        let of = |&slot: &usize| {
+            let choice = self.choices.get(slot)?;
+            Some((slot, calls(choice, ending(choice), depth, texts.before(choice.index))))
+        };
         let calls: Vec<(usize, Vec<Arc<ToolCall>>)> = order.iter().filter_map(of).collect();
         let blocks = calls.first().map_or_else(Vec::new, |(_, calls)| render(self, calls));
         let standing = [TextKind::Reasoning, TextKind::Content, TextKind::Refusal].map(|kind| self.standing_text(kind));
         let mut choices = Vec::with_capacity(calls.len());
         for (slot, calls) in calls {
             if let Some(choice) = self.choices.get_mut(slot) {
-                choices.push(result(choice, calls, last));
+                choices.push(result(choice, calls, last, texts.before(choice.index)));
             }
         }
         if let Some(choice) = choices.first_mut() {
@@ -72,17 +94,23 @@ fn given<T: Clone>(slot: &mut Option<T>, last: bool) -> Option<T> {
     if last { slot.take() } else { slot.clone() }
 }
 
-fn result(choice: &mut Choice, tool_calls: Vec<Arc<ToolCall>>, last: bool) -> completion::Choice {
-    let text = |text: &mut Text| {
-        let text = if last { std::mem::take(&mut text.text) } else { text.text.clone() };
-        Some(owned(text)).filter(|text| !text.is_empty())
+fn result(
+    choice: &mut Choice,
+    tool_calls: Vec<Arc<ToolCall>>,
+    last: bool,
+    before: Option<&completion::Choice>,
+) -> completion::Choice {
+    let text = |text: &mut Text, of: fn(&completion::Choice) -> &Option<String>| {
+        let copied = |text: &[u8]| grown(text, before.and_then(|before| of(before).as_deref()).unwrap_or_default());
+        let text = if last { owned(std::mem::take(&mut text.text)) } else { copied(&text.text) };
+        Some(text).filter(|text| !text.is_empty())
     };
     let rest = given(&mut choice.rest, last).map(|rest| *rest).unwrap_or_default();
     completion::Choice {
         index: choice.index,
-        content: text(&mut choice.content),
-        reasoning: text(&mut choice.reasoning),
-        refusal: text(&mut choice.refusal),
+        content: text(&mut choice.content, |before| &before.content),
+        reasoning: text(&mut choice.reasoning, |before| &before.reasoning),
+        refusal: text(&mut choice.refusal, |before| &before.refusal),
         tool_calls,
         finish_reason: given(&mut choice.finish_reason, last).map(Into::into),
         logprobs: rest.logprobs,
@@ -92,7 +120,12 @@ fn result(choice: &mut Choice, tool_calls: Vec<Arc<ToolCall>>, last: bool) -> co
 }
 
 /// The calls that stand; those that have not ended as they are now.
-fn calls(choice: &Choice, ending: Ending, depth: usize) -> Vec<Arc<ToolCall>> {
+fn calls(choice: &Choice, ending: Ending, depth: usize, before: Option<&completion::Choice>) -> Vec<Arc<ToolCall>> {
+    let known = |position: usize| {
+        let calls = &before?.tool_calls;
+        let found = calls.binary_search_by_key(&position, |call| call.position);
+        calls.get(found.ok()?).map(|call| call.arguments.as_str())
+    };
     let standing = choice.calls.iter().enumerate().filter(|(_, call)| !call.dropped);
     standing
         .map(|(position, call)| {
@@ -100,7 +133,8 @@ fn calls(choice: &Choice, ending: Ending, depth: usize) -> Vec<Arc<ToolCall>> {
                 return settled(call, ended, ending.may_run, depth);
             }
             let mut result = tool_call(choice, position, call, Ending { may_run: false, ..ending }, depth);
-            result.arguments = call.stated().map_or_else(|| owned(call.arguments.clone()), str::to_owned);
+            let streamed = || grown(&call.arguments, known(position).unwrap_or_default());
+            result.arguments = call.stated().map_or_else(streamed, str::to_owned);
             result.extra.clone_from(&call.extra);
             Arc::new(result)
         })

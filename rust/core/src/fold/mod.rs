@@ -27,7 +27,7 @@ use crate::policy::{Limits, Policy};
 use crate::quirk::{Place, QuirkKind, QuirkLog};
 use blocks::Blocks;
 use choice::Choice;
-pub(crate) use completing::Render;
+pub(crate) use completing::{Render, Texts};
 
 /// The state of a response.
 #[derive(Debug, Default)]

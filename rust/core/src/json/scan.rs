@@ -166,7 +166,7 @@ pub(crate) const fn simple_escape(letter: u8) -> Option<u8> {
 
 /// The width of the escape at `at`, where a backslash stands.
 #[inline]
-fn escape_width(bytes: &[u8], at: usize) -> Option<usize> {
+pub(crate) fn escape_width(bytes: &[u8], at: usize) -> Option<usize> {
     match bytes.get(at + 1)? {
         b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(2),
         b'u' => bytes.get(at + 2..at + 6)?.iter().all(u8::is_ascii_hexdigit).then_some(6),

@@ -103,6 +103,17 @@ pub(crate) fn owned(text: Vec<u8>) -> String {
     String::from_utf8(text).unwrap_or_else(|error| lossy(error.as_bytes()).into_owned())
 }
 
+/// A copy of a text that is known to be UTF-8, of which `before` is the beginning unless it changed. What it is known to
+/// begin with is compared, which is faster than reading UTF-8.
+pub(crate) fn grown(text: &[u8], before: &str) -> String {
+    let new = text.strip_prefix(before.as_bytes()).and_then(|new| std::str::from_utf8(new).ok());
+    let Some(new) = new else { return owned(text.to_vec()) };
+    let mut whole = String::with_capacity(text.len());
+    whole.push_str(before);
+    whole.push_str(new);
+    whole
+}
+
 /// `bytes` as text, invalid UTF-8 as U+FFFD by the WHATWG rule (S6).
 #[inline]
 pub(crate) fn lossy(bytes: &[u8]) -> Cow<'_, str> {

@@ -7,6 +7,7 @@ use super::{Assembler, Refused};
 use crate::chunk::View;
 use crate::completion::{Completion, End};
 use crate::error::{Error, ErrorKind};
+use crate::fold::Texts;
 use crate::json::scan::trim;
 use crate::json::tape::{Fault, Kind, Tape};
 use crate::quirk::{Place, QuirkKind};
@@ -42,19 +43,29 @@ impl Assembler {
         if let Some(error) = &self.error {
             return Err(Refused::Error(error.clone()));
         }
-        if let Some(result) = &self.result {
-            return Ok(result.clone());
+        if let Some(result) = self.handed_over() {
+            return Ok(result);
         }
         self.clear_events();
-        let result = Arc::new(self.fold.completion(self.wire, wire::render(self.wire), self.end, None, true));
-        self.result = Some(result.clone());
-        Ok(result)
+        let result = self.fold.completion(self.wire, wire::render(self.wire), self.end, None, &Texts::HandedOver);
+        self.closed = true;
+        Ok(self.keep(result))
+    }
+
+    /// The result once the texts went with it.
+    fn handed_over(&self) -> Option<Arc<Completion>> {
+        self.result.clone().filter(|_| self.closed)
+    }
+
+    fn keep(&mut self, result: Completion) -> Arc<Completion> {
+        self.result.insert(Arc::new(result)).clone()
     }
 
     /// The result as it stands: `end` is open until the stream has ended; of a stream in error it is the partial result.
+    /// It is kept until the next one, which goes on from its texts.
     pub fn snapshot(&mut self) -> Arc<Completion> {
-        if let Some(result) = &self.result {
-            return result.clone();
+        if let Some(result) = self.handed_over() {
+            return result;
         }
         let end = if self.fold.done { End::Done } else { self.end };
         // What the data lines of an event that is not whole hold is reported when they are folded; here it is known already.
@@ -62,11 +73,12 @@ impl Assembler {
         if quirks.is_some() {
             self.note_pending(&[]);
         }
-        let result = self.fold.completion(self.wire, wire::render(self.wire), end, self.error.clone(), false);
+        let texts = Texts::Copied(self.result.take());
+        let result = self.fold.completion(self.wire, wire::render(self.wire), end, self.error.clone(), &texts);
         if let Some(quirks) = quirks {
             self.fold.quirks = quirks;
         }
-        Arc::new(result)
+        self.keep(result)
     }
 
     fn pending_is_invalid(&self) -> bool {

@@ -108,7 +108,10 @@ pub struct Assembler {
     own_terminal: bool,
     error: Option<Arc<Error>>,
     finished: bool,
+    /// The texts were handed over with the result.
+    closed: bool,
     end: End,
+    /// The result, and before there is one the last snapshot.
     result: Option<Arc<Completion>>,
     counters: Counters,
 }
@@ -137,6 +140,7 @@ impl Assembler {
             own_terminal: false,
             error: None,
             finished: false,
+            closed: false,
             end: End::Open,
             result: None,
             counters: Counters::default(),
