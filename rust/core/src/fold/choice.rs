@@ -5,8 +5,8 @@ use super::joined::Half;
 use crate::chunk::TextKind;
 use crate::completion::Extra;
 use crate::few::Few;
-use crate::json::Value;
 use crate::json::text::Joiner;
+use crate::json::{Sent, Value};
 
 /// A text that grows by fragments.
 #[derive(Clone, Debug, Default)]
@@ -63,7 +63,7 @@ pub(crate) struct Rest {
     /// Texts in it that wait for the other half of a surrogate pair.
     pub(crate) halves: Vec<Half>,
     /// A message that came instead of deltas, as sent (X4).
-    pub(crate) message: Option<Value>,
+    pub(crate) message: Option<Sent>,
 }
 
 impl Choice {

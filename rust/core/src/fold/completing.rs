@@ -45,7 +45,8 @@ impl Fold {
     ) -> Completion {
         let last = matches!(texts, Texts::HandedOver);
         let depth = self.limits.depth;
-        let kept = self.kept.iter().map(|kept| (kept.name.to_owned(), kept.value.clone()));
+        let kept = if last { std::mem::take(&mut self.kept) } else { self.kept.clone() };
+        let kept = kept.into_iter().map(|kept| (kept.name.to_owned(), kept.sent.into_value(depth)));
         let extra = self.extra.iter().cloned().chain(kept).collect();
         let ended_well = matches!(end, End::Done | End::Finished) && error.is_none();
         let ending = |choice: &Choice| Ending {

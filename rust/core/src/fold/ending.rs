@@ -11,7 +11,7 @@ use crate::chunk::TextKind;
 use crate::completion::{CallKind, End, IdSource, Status, ToolCall};
 use crate::error::{Error, ErrorKind};
 use crate::event::Record;
-use crate::json::Value;
+use crate::json::Sent;
 use crate::policy::MissingId;
 use crate::quirk::{Place, QuirkKind};
 
@@ -63,7 +63,7 @@ impl Fold {
     }
 
     /// Makes the choice in that slot the current one; gives the message that came for it instead of deltas (X4).
-    pub(crate) fn lone_message(&mut self, slot: usize) -> Option<Value> {
+    pub(crate) fn lone_message(&mut self, slot: usize) -> Option<Sent> {
         self.current = slot;
         let choice = self.choices.get_mut(slot).filter(|choice| choice.is_blank())?;
         let message = choice.rest.as_mut()?.message.take()?;

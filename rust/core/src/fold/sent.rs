@@ -6,17 +6,16 @@ use super::Fold;
 use super::joined::{Owner, Piece};
 use crate::error::Error;
 use crate::few::push;
-use crate::json::Value;
 use crate::json::tape::with_spare;
 use crate::json::text::lossy;
+use crate::json::{Sent, Value};
 use crate::quirk::Place;
 
 /// A member of chunks that is kept.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Kept {
     pub(crate) name: &'static str,
-    /// As sent.
-    pub(crate) value: Value,
+    pub(crate) sent: Sent,
 }
 
 impl Fold {
@@ -26,20 +25,27 @@ impl Fold {
             return self.value_at(raw, place);
         }
         match raw {
-            [b'{' | b'[', ..] => Value::sent(raw, self.limits.depth),
+            [b'{' | b'[', ..] => Sent::new(raw).into_value(self.limits.depth),
             [b'"', text @ .., b'"'] => Value::String(lossy(text).into_owned()),
             [b'-' | b'0'..=b'9', ..] => Value::Number(lossy(raw).into()),
             _ => self.value_at(raw, place),
         }
     }
 
-    /// Adds a value to what is kept, and its name where that counts, unless that passes the limit (S8).
-    fn charge_value(&mut self, name: &str, value: &mut Value) -> Result<(), Error> {
-        if self.weight + name.len() + value.counted() > self.limits.text {
-            value.weigh();
+    /// Adds to what is kept what was sent, and its name where that counts, unless that passes the limit (S8).
+    fn charge_sent(&mut self, name: &str, sent: &mut Sent) -> Result<(), Error> {
+        if self.weight + name.len() + sent.counted() > self.limits.text {
+            sent.weigh(self.limits.depth);
         }
-        self.unweighed |= !value.is_weighed();
-        self.charge(name.len() + value.counted())
+        self.unweighed |= !sent.is_weighed();
+        self.charge(name.len() + sent.counted())
+    }
+
+    fn charge_value(&mut self, name: &str, value: &mut Value) -> Result<(), Error> {
+        match value.sent_mut() {
+            Some(sent) => self.charge_sent(name, sent),
+            None => self.charge(name.len() + value.weight()),
+        }
     }
 
     /// Finds out what is kept weighs, where it counts for more; gives what all of it weighs.
@@ -47,12 +53,13 @@ impl Fold {
     pub(super) fn weigh(&mut self) -> usize {
         if std::mem::take(&mut self.unweighed) {
             let rests = self.choices.iter_mut().filter_map(|choice| choice.rest.as_deref_mut());
-            let of_choices =
-                rests.flat_map(|rest| rest.extra.iter_mut().map(|member| &mut member.1).chain(&mut rest.message));
-            for value in self.kept.iter_mut().map(|kept| &mut kept.value).chain(of_choices) {
-                self.weight -= value.counted();
-                value.weigh();
-                self.weight += value.counted();
+            let of_choices = rests.flat_map(|rest| {
+                rest.extra.iter_mut().filter_map(|(_, value)| value.sent_mut()).chain(&mut rest.message)
+            });
+            for sent in self.kept.iter_mut().map(|kept| &mut kept.sent).chain(of_choices) {
+                self.weight -= sent.counted();
+                sent.weigh(self.limits.depth);
+                self.weight += sent.counted();
             }
         }
         self.weight
@@ -67,25 +74,26 @@ impl Fold {
         if memchr(b'\\', raw).is_some() {
             self.value_at(raw, Place::default());
         }
-        let mut value = Value::sent(raw, self.limits.depth);
-        let place = self.kept.iter().position(|kept| kept.name == name);
-        let former = place
-            .and_then(|place| self.kept.get_mut(place))
-            .map(|kept| std::mem::replace(&mut kept.value, Value::Null));
-        self.discharge(former.as_ref().map_or(0, |former| name.len() + former.counted()));
-        let result = self.charge_value(name, &mut value);
+        let mut sent = Sent::new(raw);
         self.said = 0;
-        match (place.and_then(|place| self.kept.get_mut(place)), former) {
-            (Some(slot), Some(former)) => slot.value = if result.is_ok() { value } else { former },
-            _ if result.is_ok() => push(&mut self.kept, Kept { name, value }),
-            _ => {}
+        let place = self.kept.iter().position(|kept| kept.name == name);
+        let Some(place) = place else {
+            self.charge_sent(name, &mut sent)?;
+            push(&mut self.kept, Kept { name, sent });
+            return Ok(());
+        };
+        let former = self.kept.get_mut(place).map(|kept| std::mem::take(&mut kept.sent)).unwrap_or_default();
+        self.discharge(name.len() + former.counted());
+        let result = self.charge_sent(name, &mut sent);
+        if let Some(kept) = self.kept.get_mut(place) {
+            kept.sent = if result.is_ok() { sent } else { former };
         }
         result
     }
 
     /// Whether that is what is kept under the name already. Escapes are looked at each time, for what they report (P5).
     pub(super) fn keeps(&self, name: &str, raw: &[u8]) -> bool {
-        self.kept.iter().any(|kept| kept.name == name && kept.value.source() == raw) && memchr(b'\\', raw).is_none()
+        self.kept.iter().any(|kept| kept.name == name && kept.sent.raw() == raw) && memchr(b'\\', raw).is_none()
     }
 
     /// An unknown member of a delta (X2).
@@ -184,8 +192,8 @@ impl Fold {
         let slot = self.current;
         let former = self.choices.get_mut(slot).and_then(|choice| choice.rest.as_mut()?.message.take());
         self.discharge(former.map_or(0, |former| former.counted()));
-        let mut message = Value::sent(raw, self.limits.depth);
-        self.charge_value("", &mut message)?;
+        let mut message = Sent::new(raw);
+        self.charge_sent("", &mut message)?;
         if let Some(choice) = self.choices.get_mut(slot) {
             choice.rest().message = Some(message);
         }

@@ -7,6 +7,7 @@ pub(crate) mod tape;
 pub(crate) mod text;
 mod value;
 
+pub(crate) use source::Sent;
 pub use source::Source;
 pub use value::Value;
 use value::weight_on;

@@ -1,7 +1,8 @@
 //! JSON values that are kept: usage, extras, blocks.
 
+use super::source::{Sent, Source};
 use super::tape::{Kind, Node, Tape};
-use super::{Source, text};
+use super::text;
 
 /// A JSON value. Numbers keep their text (P5); of equal member names the last one counts.
 #[derive(Clone, Debug)]
@@ -39,11 +40,6 @@ impl PartialEq for Value {
 }
 
 impl Value {
-    /// A value that is kept as sent.
-    pub(crate) fn sent(raw: &[u8], depth: usize) -> Self {
-        Self::Source(Box::new(Source::new(raw, depth)))
-    }
-
     /// The value, read if it was kept as sent.
     #[must_use]
     pub fn plain(&self) -> &Self {
@@ -61,10 +57,10 @@ impl Value {
     }
 
     /// The source text of one that is kept as sent.
-    pub(crate) fn source(&self) -> &[u8] {
+    pub(crate) fn sent_mut(&mut self) -> Option<&mut Sent> {
         match self {
-            Self::Source(source) => source.raw(),
-            _ => &[],
+            Self::Source(source) => Some(&mut source.sent),
+            _ => None,
         }
     }
 
@@ -79,20 +75,8 @@ impl Value {
     /// What it counts for against the limit on kept text (S8): what it weighs, or more where that is not known yet.
     pub(crate) fn counted(&self) -> usize {
         match self {
-            Self::Source(source) => source.counted(),
+            Self::Source(source) => source.sent.counted(),
             value => value.weight(),
-        }
-    }
-
-    /// Whether what it counts for is what it weighs.
-    pub(crate) fn is_weighed(&self) -> bool {
-        !matches!(self, Self::Source(source) if !source.is_weighed())
-    }
-
-    /// Finds out what it weighs.
-    pub(crate) fn weigh(&mut self) {
-        if let Self::Source(source) = self {
-            source.weigh();
         }
     }
 

@@ -159,7 +159,7 @@ impl Assembler {
         let mut result = Ok(());
         for &slot in &*self.fold.order() {
             if let Some(message) = self.fold.lone_message(slot) {
-                result = result.and_then(|()| self.message(message.source(), scratch));
+                result = result.and_then(|()| self.message(message.raw(), scratch));
             }
         }
         match result.and_then(|()| self.fold.seal()) {

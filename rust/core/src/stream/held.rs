@@ -91,6 +91,8 @@ impl Assembler {
         let room = UNSEEN.min(self.limit()).min(self.allowance);
         let is_unseen = self.held.len() + input.len() <= room
             && (!self.held.is_empty() || may_begin())
+            // Most feeds that are not cut anywhere end with an event.
+            && input.last() != Some(&b'\n')
             && memchr2(b'\n', b'\r', input).is_none();
         if is_unseen {
             self.looked_in_vain(input.len());
