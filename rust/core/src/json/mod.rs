@@ -7,6 +7,7 @@ pub(crate) mod tape;
 pub(crate) mod text;
 mod value;
 
+pub(crate) use block::has_line_end;
 pub(crate) use source::Sent;
 pub use source::Source;
 pub use value::Value;

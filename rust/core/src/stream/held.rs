@@ -2,10 +2,11 @@
 //! ones are compared where they were left, as long as a template recognises them. Framing and parsing see neither; where
 //! the comparison fails they get what was held.
 
-use memchr::{memchr, memchr2};
+use memchr::memchr;
 
 use super::Assembler;
 use super::scratch::Scratch;
+use crate::json::has_line_end;
 use crate::template::{Compared, Progress, SUCCESSORS, Saved, Template};
 
 /// Bytes of an input that are added to what is held at once, beside those that the event takes if its values are as
@@ -93,7 +94,7 @@ impl Assembler {
             && (!self.held.is_empty() || may_begin())
             // Most feeds that are not cut anywhere end with an event.
             && input.last() != Some(&b'\n')
-            && memchr2(b'\n', b'\r', input).is_none();
+            && !has_line_end(input);
         if is_unseen {
             self.looked_in_vain(input.len());
             self.held.bytes.extend_from_slice(input);
