@@ -113,7 +113,7 @@ def measured(rounds: int, only: str = "", streams: tuple[int, ...] = (1, MANY)) 
     loop = new_loop()
     contenders = Contenders(loop, only)
     rows: list[Row] = []
-    with gateway() as address:
+    with gateway() as (address, _pid):
         for count in streams:
             running = contenders.of(count)
             for write in WRITES:

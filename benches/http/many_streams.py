@@ -18,8 +18,8 @@ OnText = Callable[[str], object]
 Play = Callable[[str, OnText], Awaitable[str]]
 """Takes the address of a play; gives the arguments of its call, "" where there is none."""
 
-READ_EVERY = (0.05, 0.08, 0.2)
-"""Seconds between two reads of a stream, for the contenders that read seldom."""
+READ_EVERY = {f"deltafold over aiohttp, read every {ms} ms": ms / 1e3 for ms in (80, 200)}
+"""Seconds between two reads of a stream, of the contenders that read seldom."""
 CLIENT_ALONE = "aiohttp alone, nothing parsed"
 QUESTION = [{"role": "user", "content": "any"}]
 
@@ -207,10 +207,7 @@ async def with_litellm() -> AsyncIterator[Play]:
 
 CLIENTS: dict[str, Callable[[], AbstractAsyncContextManager[Play]]] = {
     "deltafold over aiohttp": with_aiohttp,
-    **{
-        f"deltafold over aiohttp, read every {seconds * 1e3:g} ms": partial(with_aiohttp, seconds)
-        for seconds in READ_EVERY
-    },
+    **{name: partial(with_aiohttp, seconds) for name, seconds in READ_EVERY.items()},
     "aiohttp, orjson loop": aiohttp_orjson,
     CLIENT_ALONE: aiohttp_alone,
     "deltafold over httpx": with_httpx,
