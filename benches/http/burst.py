@@ -74,7 +74,7 @@ class Contenders:
                 makers[name] = lambda make=make: alone(make())
         else:
             for name, open_client in many_streams.CLIENTS.items():
-                if name == many_streams.CLIENT_ALONE:  # it gives no arguments
+                if name in many_streams.LIVE_ONLY:
                     continue
                 makers[name] = lambda open_client=open_client: self.together(open_client(), streams)
             makers[F3DX] = lambda: in_threads(one_stream.with_f3dx(), streams)

@@ -21,6 +21,8 @@ Play = Callable[[str, OnText], Awaitable[str]]
 READ_EVERY = {f"deltafold over aiohttp, read every {ms} ms": ms / 1e3 for ms in (80, 200)}
 """Seconds between two reads of a stream, of the contenders that read seldom."""
 CLIENT_ALONE = "aiohttp alone, nothing parsed"
+LIVE_ONLY = frozenset({CLIENT_ALONE, *READ_EVERY})
+"""Contenders that give no arguments, or that wait between reads: a burst says nothing of them."""
 QUESTION = [{"role": "user", "content": "any"}]
 
 
