@@ -74,7 +74,7 @@ class Contenders:
                 makers[name] = lambda make=make: alone(make())
         else:
             for name, open_client in many_streams.CLIENTS.items():
-                if name == many_streams.CLIENT_ALONE:  # it gives no arguments
+                if name in many_streams.LIVE_ONLY:
                     continue
                 makers[name] = lambda open_client=open_client: self.together(open_client(), streams)
             makers[F3DX] = lambda: in_threads(one_stream.with_f3dx(), streams)
@@ -113,7 +113,7 @@ def measured(rounds: int, only: str = "", streams: tuple[int, ...] = (1, MANY)) 
     loop = new_loop()
     contenders = Contenders(loop, only)
     rows: list[Row] = []
-    with gateway() as address:
+    with gateway() as (address, _pid):
         for count in streams:
             running = contenders.of(count)
             for write in WRITES:

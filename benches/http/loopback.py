@@ -7,7 +7,8 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from scripts.shell import ROOT
 
@@ -15,9 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+class Gateway(NamedTuple):
+    """A gateway that runs: where it is asked, and its process."""
+
+    address: str
+    pid: int
+
+
 @contextlib.contextmanager
-def gateway(core: int | None = None) -> Iterator[str]:
-    """The address of a gateway on loopback; `core` is the one that it runs on."""
+def gateway(core: int | None = None) -> Iterator[Gateway]:
+    """A gateway on loopback; `core` is the one that it runs on."""
     command = [sys.executable, "-m", "benches.http.server"]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
@@ -26,7 +34,7 @@ def gateway(core: int | None = None) -> Iterator[str]:
             os.sched_setaffinity(process.pid, {core})
         port = json.loads(process.stdout.readline())["port"]
         try:
-            yield f"http://127.0.0.1:{port}"
+            yield Gateway(f"http://127.0.0.1:{port}", process.pid)
         finally:
             process.stdin.close()
 
@@ -35,3 +43,9 @@ def two_cores() -> tuple[int, int]:
     """A core for the client and one for the gateway."""
     first, second, *_ = [*sorted(os.sched_getaffinity(0)), *sorted(os.sched_getaffinity(0))]
     return first, second
+
+
+def processor_seconds(pid: int) -> float:
+    """What a process has used of a processor so far (Linux)."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

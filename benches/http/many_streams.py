@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import Any
 
 import orjson
@@ -17,14 +18,18 @@ OnText = Callable[[str], object]
 Play = Callable[[str, OnText], Awaitable[str]]
 """Takes the address of a play; gives the arguments of its call, "" where there is none."""
 
+READ_EVERY = {f"deltafold over aiohttp, read every {ms} ms": ms / 1e3 for ms in (80, 200)}
+"""Seconds between two reads of a stream, of the contenders that read seldom."""
 CLIENT_ALONE = "aiohttp alone, nothing parsed"
+LIVE_ONLY = frozenset({CLIENT_ALONE, *READ_EVERY})
+"""Contenders that give no arguments, or that wait between reads: a burst says nothing of them."""
 QUESTION = [{"role": "user", "content": "any"}]
 
 
-async def streamed(response: Any, on_text: OnText) -> str:
+async def streamed(response: Any, on_text: OnText, read_every: float = 0.0) -> str:
     """Every event as it comes, then the arguments: what an application does."""
     text_delta = deltafold.TextDelta
-    async with deltafold.astream(response) as events:
+    async with deltafold.astream(response, read_every=read_every) as events:
         async for event in events:
             if type(event) is text_delta:
                 on_text(event.text)
@@ -55,11 +60,11 @@ async def aiohttp_session() -> AsyncIterator[Any]:
 
 
 @asynccontextmanager
-async def with_aiohttp() -> AsyncIterator[Play]:
+async def with_aiohttp(read_every: float = 0.0) -> AsyncIterator[Play]:
     async with aiohttp_session() as session:
 
         async def play(url: str, on_text: OnText) -> str:
-            return await streamed(await session.post(url, json={}), on_text)
+            return await streamed(await session.post(url, json={}), on_text, read_every)
 
         yield play
 
@@ -204,6 +209,7 @@ async def with_litellm() -> AsyncIterator[Play]:
 
 CLIENTS: dict[str, Callable[[], AbstractAsyncContextManager[Play]]] = {
     "deltafold over aiohttp": with_aiohttp,
+    **{name: partial(with_aiohttp, seconds) for name, seconds in READ_EVERY.items()},
     "aiohttp, orjson loop": aiohttp_orjson,
     CLIENT_ALONE: aiohttp_alone,
     "deltafold over httpx": with_httpx,

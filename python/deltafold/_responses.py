@@ -13,6 +13,8 @@ from deltafold.errors import DeltafoldError, ProviderError, WireError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from deltafold._pace import Connection
+
 Read: TypeAlias = "Callable[[], Any]"
 """Gives the next bytes that have come, or what is false at the end of the body; async: awaits to."""
 
@@ -33,12 +35,16 @@ class ResponseLike(Protocol):
 
 
 class Client(NamedTuple):
-    """How the responses of one client are read. `status` and `close` are names of the response's members."""
+    """How the responses of one client are read. `status` and `close` are names of the response's members.
+
+    `connection`, for a client that reads without being asked, gives what can be held, None after the body.
+    """
 
     read: Callable[[Any], Read]
     status: str = "status_code"
     close: str = "close"
     asynchronous: Callable[[Any], bool] = lambda _response: False
+    connection: Callable[[Any], Connection | None] | None = None
 
 
 def _httpx_is_asynchronous(response: Any) -> bool:  # noqa: ANN401
@@ -93,6 +99,15 @@ def _aiohttp_read(response: Any) -> Read:  # noqa: ANN401
     return read
 
 
+def _aiohttp_connection(response: Any) -> Connection | None:  # noqa: ANN401
+    """Give the protocol of a response whose body goes on; it stops the parser and `sock_read` as well."""
+    connection = response.connection
+    if connection is None or connection.transport is None:
+        return None
+    protocol: Connection = connection.protocol
+    return protocol
+
+
 def _step(chunks: Iterator[bytes]) -> Read:
     return lambda: next(chunks, b"")
 
@@ -111,7 +126,9 @@ CLIENTS: dict[tuple[str, str], Client] = {
     ("http", "HTTPResponse"): Client(_urllib_read, status="status"),
     ("builtins", "Response"): Client(_primp_read),
     ("builtins", "AsyncResponse"): Client(_primp_async_read, close="aclose", asynchronous=_always),
-    ("aiohttp", "ClientResponse"): Client(_aiohttp_read, status="status", asynchronous=_always),
+    ("aiohttp", "ClientResponse"): Client(
+        _aiohttp_read, status="status", asynchronous=_always, connection=_aiohttp_connection
+    ),
 }
 """The clients, by the top module and the name of their responses' class; primp's name no module."""
 
@@ -180,17 +197,25 @@ class AsyncResponseChunks:
         self._response = response
         self._client = client
 
-    async def open(self) -> Read:
+    async def open(self, read_every: float = 0.0) -> Read:
         """Check the response and give the function that awaits its next bytes, false at the end."""
         reason = _objection(self._response, self._client)
         read = self._client.read(self._response)
         if reason is None:
-            return read
+            return self._paced(read, read_every) if read_every else read
         excerpt = bytearray()
         while len(excerpt) < EXCERPT and (data := await read()):
             excerpt += data
         await self.aclose()
         raise _refusal(reason, self._response, self._client, bytes(excerpt))
+
+    def _paced(self, read: Read, read_every: float) -> Read:
+        from deltafold import _pace  # noqa: PLC0415
+
+        response, connection = self._response, self._client.connection
+        if connection is None:
+            return _pace.spaced(read, read_every)
+        return _pace.held(read, lambda: connection(response), read_every)
 
     async def aclose(self) -> None:
         """Close the response."""

@@ -125,11 +125,23 @@ class EventStream(_Stream):
 
 
 class AsyncEventStream(_Stream):
-    """As EventStream, over an async iterable of chunks."""
+    """As EventStream, over an async iterable of chunks.
 
-    def __init__(self, assembler: AssemblerLike, chunks: Any, tee: Tee = None) -> None:  # noqa: ANN401
-        """Read chunks into an assembler."""
+    After a read nothing more is read for `read_every` seconds, then all that has come in one go.
+    """
+
+    def __init__(
+        self,
+        assembler: AssemblerLike,
+        chunks: Any,  # noqa: ANN401
+        tee: Tee = None,
+        read_every: float = 0.0,
+    ) -> None:
+        """Read chunks into an assembler; ValueError where `read_every` is no number of seconds."""
         super().__init__(assembler, tee)
+        if not 0 <= read_every < float("inf"):
+            raise ValueError(f"read_every is {read_every!r}: it takes a number of seconds, 0 or more")
+        self._read_every = read_every
         self._chunks: AsyncIterable[Any] | AsyncResponseChunks = opened(chunks, asynchronous=True)
         self._iterator: AsyncIterator[Event] | None = None
 
@@ -150,7 +162,15 @@ class AsyncEventStream(_Stream):
         source = self._chunks
         read: Callable[[], Awaitable[Any]]
         response = isinstance(source, AsyncResponseChunks)
-        read = await source.open() if isinstance(source, AsyncResponseChunks) else aiter(source).__anext__
+        every = self._read_every
+        if isinstance(source, AsyncResponseChunks):
+            read = await source.open(every)
+        else:
+            read = aiter(source).__anext__
+            if every:
+                from deltafold._pace import spaced  # noqa: PLC0415
+
+                read = spaced(read, every)
         while True:
             try:
                 chunk = await read()

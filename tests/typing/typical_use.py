@@ -50,7 +50,7 @@ def streamed(chunks: Iterable[bytes], copy: list[bytes]) -> tuple[list[str], df.
 
 async def streamed_async(chunks: AsyncIterable[bytes]) -> df.Completion:
     """The same from an async source."""
-    stream = df.astream(chunks, policy=df.Policy.harness())
+    stream = df.astream(chunks, policy=df.Policy.harness(), read_every=0.05)
     async for event in stream:
         assert_type(event, df.Event)
     return stream.completion

@@ -64,14 +64,14 @@ class LazyResponse(AsyncResponseChunks):
         super().__init__(None, Client(_nothing))
         self._opening = opening
 
-    async def open(self) -> Read:
+    async def open(self, read_every: float = 0.0) -> Read:
         """Ask, then read."""
         self._response = await self._opening()
         client = client_of(self._response)
         if client is None:
             raise TypeError(f"{type(self._response).__module__} is no known client")
         self._client = client
-        return await super().open()
+        return await super().open(read_every)
 
     async def aclose(self) -> None:
         """Close the response if there is one."""

@@ -63,10 +63,11 @@ def astream(  # noqa: PLR0913
     malformed: Malformed = "raise",
     coalesce: bool = True,
     tee: Tee = None,
+    read_every: float = 0.0,
 ) -> AsyncEventStream:
-    """Give the events of an async iterable of bytes; `tee` gets every chunk before it is parsed."""
+    """Give the events of an async iterable of bytes; `tee` and `read_every` as in `deltafold.astream`."""
     assembler = Assembler(wire=wire, policy=policy, limits=limits, malformed=malformed, coalesce=coalesce)
-    return AsyncEventStream(assembler, chunks, tee)
+    return AsyncEventStream(assembler, chunks, tee, read_every)
 
 
 __all__ = [
