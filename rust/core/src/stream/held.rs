@@ -92,8 +92,6 @@ impl Assembler {
         let room = UNSEEN.min(self.limit()).min(self.allowance);
         let is_unseen = self.held.len() + input.len() <= room
             && (!self.held.is_empty() || may_begin())
-            // Most feeds that are not cut anywhere end with an event.
-            && input.last() != Some(&b'\n')
             && !has_line_end(input);
         if is_unseen {
             self.looked_in_vain(input.len());

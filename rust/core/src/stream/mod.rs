@@ -154,7 +154,8 @@ impl Assembler {
     pub fn feed(&mut self, input: &[u8]) -> Result<(), Refused> {
         self.accepts()?;
         self.counters.bytes_in += input.len() as u64;
-        if !self.holds_unseen(input) {
+        // Most feeds end with an event.
+        if input.last() == Some(&b'\n') || !self.holds_unseen(input) {
             scratch::with(|scratch| self.take_in(input, scratch));
         }
         let held = self.frames.held() + self.held.len() + self.body.as_ref().map_or(0, |body| body.held());
