@@ -90,9 +90,8 @@ impl Assembler {
     pub(super) fn holds_unseen(&mut self, input: &[u8]) -> bool {
         let may_begin = || self.fast && self.frames.is_event_stream && self.frames.is_fresh() && !self.fold.done;
         let room = UNSEEN.min(self.limit()).min(self.allowance);
-        let is_unseen = self.held.len() + input.len() <= room
-            && (!self.held.is_empty() || may_begin())
-            && !has_line_end(input);
+        let is_unseen =
+            self.held.len() + input.len() <= room && (!self.held.is_empty() || may_begin()) && !has_line_end(input);
         if is_unseen {
             self.looked_in_vain(input.len());
             self.held.bytes.extend_from_slice(input);
