@@ -190,12 +190,27 @@ def short_streams(*, streams: int = 200) -> Shape:
     return Shape("short-streams", tuple(bodies), tuple(arguments), tuple(content), (None,) * streams)
 
 
+def many_members(*, count: int = 1000) -> Shape:
+    """One answer with `count` unknown members at once, then as many one by one, and all else that has names."""
+    gateway = Gateway(4)
+    numbers = {f"n{number}": number for number in range(count)}
+    pieces: list[Json] = [{"index": number, "type": "encrypted", "data": "s"} for number in range(count)]
+    frames = [gateway.role(), gateway.frame({"content": "x", **numbers})]
+    frames += [gateway.frame({"reasoning_details": pieces}), gateway.frame({"audio": {"id": "a", **numbers}})]
+    frames += [gateway.frame({f"m{number}": {"at": number}}) for number in range(count)]
+    frames += [gateway.frame({"annotations": [{"at": number}]}) for number in range(count)]
+    frames += [gateway.frame({"reasoning_details": [piece]}) for piece in pieces]
+    frames += gateway.ending("stop")
+    return Shape("many-members", (tuple(frames),), ((),), ("x",), (None,))
+
+
 SHAPES: dict[str, Callable[[], Shape]] = {
     "long-call": long_call,
     "long-call-padded": lambda: long_call(padded=True),
     "interleaved-calls": interleaved_calls,
     "text-and-reasoning": text_and_reasoning,
     "short-streams": short_streams,
+    "many-members": many_members,
 }
 
 

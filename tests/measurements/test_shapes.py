@@ -17,6 +17,7 @@ DIGESTS = {
     "interleaved-calls": "90691dd7a1d644aa242a856650eea75b3e59932032d2754c0273252bda8d3fc7",
     "text-and-reasoning": "320f567b733c7cc939f04014ae935662ea297964d81e7432adef2cf539b4dac1",
     "short-streams": "8837b773ff433de7df04ffc40e8574f9c9b8f7ab4844cc2ee4c25bc201d77a9f",
+    "many-members": "6b219d5a7fc9804b2400497d3871329e7d0297483b1f729cb0212e5ba02d927d",
 }
 ENGINES = {"native": deltafold, "reference": deltafold.reference}
 FOLDS = {"orjson": loops.orjson_fold, "msgspec": loops.msgspec_fold}

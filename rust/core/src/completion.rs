@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::arguments;
 use crate::error::Error;
-use crate::json::Value;
+use crate::json::{Members, Value};
 use crate::quirk::Quirk;
 
 /// The three wires.
@@ -136,9 +136,6 @@ impl Status {
     }
 }
 
-/// Members kept as sent, in order of first sight.
-pub type Extra = Vec<(String, Value)>;
-
 /// One tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolCall {
@@ -163,7 +160,7 @@ pub struct ToolCall {
     /// Whether it may be executed (A5).
     pub executable: bool,
     /// Unknown members of its entries (X2).
-    pub extra: Extra,
+    pub extra: Members,
     /// The id of its item (Responses).
     pub item_id: Option<String>,
     /// How many of the completion's blocks stand before the call.
@@ -199,7 +196,7 @@ pub struct Choice {
     /// Its log probabilities, lists joined.
     pub logprobs: Option<Value>,
     /// Unknown members of its deltas (X2).
-    pub extra: Extra,
+    pub extra: Members,
     /// The member that its reasoning came in, for sending it back (X6).
     pub reasoning_member: Option<&'static str>,
 }
@@ -228,5 +225,5 @@ pub struct Completion {
     /// The blocks (Anthropic) or items (Responses), in order.
     pub blocks: Vec<Value>,
     /// Members kept from chunks (X2).
-    pub extra: Extra,
+    pub extra: Members,
 }

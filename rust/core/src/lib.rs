@@ -20,10 +20,10 @@ mod template;
 mod wire;
 
 pub use arguments::{PartialReader, PartialSink, Scalar};
-pub use completion::{CallKind, Choice, Completion, End, Extra, IdSource, Status, ToolCall, Wire};
+pub use completion::{CallKind, Choice, Completion, End, IdSource, Status, ToolCall, Wire};
 pub use error::{Error, ErrorClass, ErrorKind, Provider};
 pub use event::{Event, Fragment};
-pub use json::{Source, Value, parse};
+pub use json::{Members, Source, Value, parse};
 pub use policy::{Identity, Limits, Malformed, MissingId, Policy, SharedIndex};
 pub use quirk::{Quirk, QuirkKind};
 pub use sse::{SseDecoder, SseEvent};

@@ -62,7 +62,7 @@ impl Choice {
             tool_calls: tool_calls.iter().map(|call| call.get().call.clone()).collect(),
             finish_reason,
             logprobs,
-            extra: extra.map_or_else(|| Ok(Vec::new()), members)?,
+            extra: extra.map_or_else(|| Ok(core::Members::new()), members)?,
             reasoning_member: reasoning_member.and_then(|given| REASONING.into_iter().find(|name| *name == given)),
         };
         Ok(made(Self { choice, stream: Stream::default() }))

@@ -77,7 +77,7 @@ impl Completion {
             error: None,
             quirks: quirks.iter().filter_map(|quirk| quirk_of(quirk)).collect(),
             blocks,
-            extra: extra.map_or_else(|| Ok(Vec::new()), members)?,
+            extra: extra.map_or_else(|| Ok(core::Members::new()), members)?,
         };
         let completion = Self::of(Arc::new(completion), Stream::default());
         if let Some(error) = error {

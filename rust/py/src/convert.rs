@@ -1,6 +1,6 @@
 //! JSON values to Python and back.
 
-use deltafold_core::Value;
+use deltafold_core::{Members, Value};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
@@ -75,7 +75,7 @@ pub(crate) fn from_python(value: &Bound<'_, PyAny>) -> PyResult<Value> {
 }
 
 /// A dict as members.
-pub(crate) fn members(dict: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Value)>> {
+pub(crate) fn members(dict: &Bound<'_, PyDict>) -> PyResult<Members> {
     dict.iter().map(|(name, value)| Ok((name.extract()?, from_python(&value)?))).collect()
 }
 

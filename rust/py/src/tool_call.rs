@@ -92,7 +92,7 @@ impl ToolCall {
             id_source: one_of("id_source", id_source, &SOURCES)?,
             status: one_of("status", status, &STATUSES)?,
             executable,
-            extra: extra.map_or_else(|| Ok(Vec::new()), members)?,
+            extra: extra.map_or_else(|| Ok(core::Members::new()), members)?,
             item_id,
             blocks_before,
         };

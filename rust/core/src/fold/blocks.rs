@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use super::Fold;
 use super::choice::Text;
 use crate::chunk::{Fit, Ident, Index, ItemForm, PartForm, Says, View};
-use crate::completion::Extra;
 use crate::error::Error;
-use crate::json::Value;
 use crate::json::text::{Joiner, decode};
+use crate::json::{Members, Value};
 use crate::quirk::QuirkKind;
 
 /// A text of a block that joins a text of its choice: the ranges of that text that are its own.
@@ -39,7 +38,7 @@ pub(crate) struct Block {
     /// Texts that are the block's alone, under the path of their member.
     pub(crate) own: Vec<(&'static str, Text)>,
     /// What is kept of it, as sent.
-    pub(crate) members: Extra,
+    pub(crate) members: Members,
     /// What the members weigh, where they are replaced as a whole.
     pub(super) weight: usize,
     /// The members are what it came to.
@@ -305,8 +304,8 @@ impl Fold {
     }
 
     /// Keeps the members that a block begins with; their names do not repeat.
-    pub(crate) fn keep_members(&mut self, block: usize, members: Extra) -> Result<(), Error> {
-        let mut kept = Extra::new();
+    pub(crate) fn keep_members(&mut self, block: usize, members: Members) -> Result<(), Error> {
+        let mut kept = Members::new();
         let result = self.put_all(&mut kept, members);
         if let Some(block) = self.block_mut(block) {
             block.members = kept;
@@ -362,7 +361,7 @@ impl Fold {
     }
 
     /// Keeps what the wire says that an item is; what was said when it was done stands (W3).
-    pub(crate) fn keep_item(&mut self, item: usize, members: Extra, done: bool) -> Result<(), Error> {
+    pub(crate) fn keep_item(&mut self, item: usize, members: Members, done: bool) -> Result<(), Error> {
         let Some(block) = self.block_mut(item) else { return Ok(()) };
         if block.call.is_some() || (block.is_done && block.is_closed) {
             return Ok(());

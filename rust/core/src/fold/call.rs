@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::whole::Whole;
 use crate::arguments::{Progress, Scanner};
-use crate::completion::{CallKind, Extra, ToolCall};
+use crate::completion::{CallKind, ToolCall};
+use crate::json::Members;
 use crate::json::text::{Joiner, owned};
 
 /// A call being folded.
@@ -27,7 +28,7 @@ pub(crate) struct Call {
     pub(crate) held: bool,
     /// It turned out to be a repeat and does not stand (I7).
     pub(crate) dropped: bool,
-    pub(crate) extra: Extra,
+    pub(crate) extra: Members,
     pub(crate) item_id: Option<String>,
     pub(crate) blocks_before: usize,
     /// What the wire said that its arguments are as a whole.

@@ -1,12 +1,11 @@
 //! One choice being folded.
 
 use super::call::Call;
-use super::joined::Half;
+use super::joined::Halves;
 use crate::chunk::TextKind;
-use crate::completion::Extra;
 use crate::few::Few;
 use crate::json::text::Joiner;
-use crate::json::{Sent, Value};
+use crate::json::{Members, Sent, Value};
 
 /// A text that grows by fragments.
 #[derive(Clone, Debug, Default)]
@@ -59,9 +58,11 @@ pub(crate) struct Choice {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rest {
     pub(crate) logprobs: Option<Value>,
-    pub(crate) extra: Extra,
+    pub(crate) extra: Members,
     /// Texts in it that wait for the other half of a surrogate pair.
-    pub(crate) halves: Vec<Half>,
+    pub(crate) halves: Halves,
+    /// Where the pieces of `reasoning_details` stand, by index.
+    pub(crate) pieces: Few<i64, usize>,
     /// A message that came instead of deltas, as sent (X4).
     pub(crate) message: Option<Sent>,
 }

@@ -5,8 +5,9 @@ use super::joined::{Owner, Piece};
 use super::{Fold, report_lone};
 use crate::chunk::{Span, TextKind, View};
 use crate::error::Error;
-use crate::json::Value;
+use crate::few::Few;
 use crate::json::tape::{Kind, Tape, with_spare};
+use crate::json::{Members, Value};
 use crate::wire::openai_chat::integer;
 use crate::wire::{items, members};
 
@@ -21,6 +22,9 @@ pub(super) struct Joined {
     piece: usize,
     text: usize,
 }
+
+/// The member that they come in.
+pub(super) const DETAILS: &str = "reasoning_details";
 
 impl Fold {
     /// `reasoning_details` (X1): their text, where it counts as reasoning, and the pieces themselves.
@@ -103,13 +107,25 @@ impl Fold {
         if pieces.peek().is_none() {
             return Ok(());
         }
-        let mut kept = self.take_extra("reasoning_details")?;
+        let mut kept = self.take_details()?;
         let mut result = Ok(());
         for index in pieces {
             result = result.and_then(|()| self.piece(&mut kept, raw, tape, index));
         }
-        self.give_extra("reasoning_details", Value::Array(kept));
+        self.give_extra(DETAILS, Value::Array(kept));
         result
+    }
+
+    /// Takes the pieces that are kept; their name and the list itself count from the first time on.
+    fn take_details(&mut self) -> Result<Vec<Value>, Error> {
+        let Some(choice) = self.choices.get_mut(self.current) else { return Ok(Vec::new()) };
+        let rest = choice.rest();
+        if let Some(Value::Array(list)) = rest.extra.find(DETAILS) {
+            return Ok(std::mem::take(list));
+        }
+        rest.pieces = Few::default();
+        self.charge(DETAILS.len() + Value::Array(Vec::new()).weight())?;
+        Ok(Vec::new())
     }
 
     /// The same for what most chunks bring: one piece whose texts are joined to those of a piece that is there, and
@@ -124,14 +140,14 @@ impl Fold {
         }
         let choice = self.choices.get_mut(self.current)?;
         let rest = choice.rest.as_mut().filter(|rest| rest.halves.is_empty())?;
-        let member = rest.extra.iter().position(|member| member.0 == "reasoning_details")?;
+        let member = rest.extra.place(DETAILS)?;
         let (_, Value::Array(kept)) = rest.extra.get_mut(member)? else { return None };
-        let at = kept.iter().position(|piece| index_of(piece) == Some(index))?;
+        let at = *rest.pieces.get(&index)?;
         let Value::Object(into) = kept.get_mut(at)? else { return None };
         let mut joined = None;
         for (name, value) in members(raw, tape, piece) {
             let node = tape.node(value)?;
-            let place = into.iter().position(|member| member.0.as_bytes() == &*name)?;
+            let place = into.place(std::str::from_utf8(&name).ok()?)?;
             let (name, slot) = into.get(place)?;
             let text = slice(raw, node);
             let says_the_same = match (slot, node.kind) {
@@ -161,6 +177,11 @@ impl Fold {
         Some(Joined { template: 0, slot: self.current, member, piece: at, text: place })
     }
 
+    /// Where the pieces of the current choice stand.
+    fn pieces(&mut self) -> Option<&mut Few<i64, usize>> {
+        Some(&mut self.choices.get_mut(self.current)?.rest.as_mut()?.pieces)
+    }
+
     /// Merges the piece at `node` into that of the same index; one without index is appended.
     fn piece(&mut self, kept: &mut Vec<Value>, raw: &[u8], tape: &Tape, node: u32) -> Result<(), Error> {
         let index = member(raw, tape, node, "index").map(|index| Value::from_tape(raw, tape, index, &mut 0));
@@ -173,23 +194,19 @@ impl Fold {
             kept.push(piece);
             return Ok(());
         };
-        let place = match kept.iter().position(|other| index_of(other) == Some(index)) {
-            Some(place) => place,
-            None => {
-                let empty = Value::Object(Vec::new());
-                self.charge(empty.weight())?;
-                kept.push(empty);
-                kept.len() - 1
+        let known = self.pieces().and_then(|pieces| pieces.get(&index).copied());
+        let place = known.unwrap_or(kept.len());
+        if known.is_none() {
+            let empty = Value::Object(Members::new());
+            self.charge(empty.weight())?;
+            kept.push(empty);
+            if let Some(pieces) = self.pieces() {
+                pieces.insert(index, place);
             }
-        };
+        }
         let Some(Value::Object(into)) = kept.get_mut(place) else { return Ok(()) };
         self.merge_all(into, &Piece { raw, tape, index: node, owner: Owner::Detail(index) })
     }
-}
-
-/// The index of a kept piece.
-pub(super) fn index_of(piece: &Value) -> Option<i64> {
-    piece.get("index").and_then(usable_index)
 }
 
 /// The index of a piece, as I2 reads one.

@@ -11,7 +11,7 @@ use crate::chunk::TextKind;
 use crate::completion::{CallKind, End, IdSource, Status, ToolCall};
 use crate::error::{Error, ErrorKind};
 use crate::event::Record;
-use crate::json::Sent;
+use crate::json::{Members, Sent};
 use crate::policy::MissingId;
 use crate::quirk::{Place, QuirkKind};
 
@@ -233,7 +233,7 @@ pub(crate) fn tool_call(choice: &Choice, position: usize, call: &Call, ending: E
         id_source,
         status,
         executable: ending.may_run && status == Status::Complete,
-        extra: Vec::new(),
+        extra: Members::new(),
         item_id: call.item_id.clone(),
         blocks_before: call.blocks_before,
     }

@@ -1,14 +1,11 @@
 //! What is kept beside texts and calls: usage, extras, details, log probabilities (U, X).
 
-use std::collections::HashMap;
-
 use super::Fold;
 use crate::chunk::TextKind;
-use crate::completion::Extra;
 use crate::error::Error;
 use crate::event::Record;
-use crate::json::Value;
 use crate::json::tape::{Kind, Node, Tape, with_spare};
+use crate::json::{Members, Value};
 use crate::quirk::Place;
 use crate::wire::{items, members};
 
@@ -30,31 +27,28 @@ impl Fold {
     pub(crate) fn lay_usage(&mut self, usage: Value) {
         let usage = match (self.usage.take(), usage) {
             (Some(Value::Object(mut standing)), Value::Object(members)) => {
-                let places = places(&standing);
                 for (name, value) in members.into_iter().filter(|(_, value)| !matches!(value, Value::Null)) {
-                    match places.get(&name).and_then(|&place| standing.get_mut(place)) {
-                        Some(member) => member.1 = value,
-                        None => standing.push((name, value)),
-                    }
+                    standing.set(&name, value);
                 }
                 Value::Object(standing)
             }
             (_, usage) => usage,
         };
-        self.events.push(Record::Usage(usage.clone()));
+        if !self.events.off {
+            self.events.push(Record::Usage(usage.clone()));
+        }
         self.usage = Some(usage);
     }
 
-    /// Lays members over those that stand, the names of neither repeating; in linear time, however many they are.
-    pub(super) fn put_all(&mut self, into: &mut Extra, members: Extra) -> Result<(), Error> {
-        let places = places(into);
+    /// Lays members over those that stand.
+    pub(super) fn put_all(&mut self, into: &mut Members, members: Members) -> Result<(), Error> {
         for (name, value) in members {
-            if let Some(member) = places.get(&name).and_then(|&place| into.get_mut(place)) {
-                self.recharge(member.1.weight(), value.weight())?;
-                member.1 = value;
+            if let Some(member) = into.find(&name) {
+                self.recharge(member.weight(), value.weight())?;
+                *member = value;
             } else {
                 self.charge(name.len() + value.weight())?;
-                into.push((name, value));
+                into.push(name, value);
             }
         }
         Ok(())
@@ -89,15 +83,15 @@ impl Fold {
     /// Merges a member: texts named in `joined` join, lists append where `append` says so, of the rest the last stands.
     pub(super) fn merge(
         &mut self,
-        into: &mut Extra,
+        into: &mut Members,
         name: &str,
         value: Value,
         joined: &[&str],
         append: bool,
     ) -> Result<(), Error> {
-        let Some(slot) = into.iter_mut().find(|member| member.0 == name).map(|member| &mut member.1) else {
+        let Some(slot) = into.find(name) else {
             self.charge(name.len() + value.weight())?;
-            into.push((name.to_owned(), value));
+            into.push(name.to_owned(), value);
             return Ok(());
         };
         match (slot, value) {
@@ -138,7 +132,7 @@ impl Fold {
         let slot = self.current;
         let mut kept = match self.choices.get_mut(slot).and_then(|choice| choice.rest.as_mut()?.logprobs.take()) {
             Some(Value::Object(kept)) => kept,
-            _ => Extra::new(),
+            _ => Members::new(),
         };
         let mut result = Ok(());
         for (name, value) in members.into_iter().filter(|(_, value)| !matches!(value, Value::Null)) {
@@ -152,30 +146,10 @@ impl Fold {
         result
     }
 
-    /// Takes a list out of the current choice's extra; its name and the list itself count from the first time on.
-    pub(super) fn take_extra(&mut self, name: &str) -> Result<Vec<Value>, Error> {
-        if let Some(choice) = self.choices.get_mut(self.current)
-            && let Some((_, Value::Array(list))) = choice.rest().extra.iter_mut().find(|member| member.0 == name)
-        {
-            return Ok(std::mem::take(list));
-        }
-        self.charge(name.len() + Value::Array(Vec::new()).weight())?;
-        Ok(Vec::new())
-    }
-
     pub(super) fn give_extra(&mut self, name: &str, value: Value) {
         let Some(choice) = self.choices.get_mut(self.current) else { return };
-        let extra = &mut choice.rest().extra;
-        match extra.iter_mut().find(|member| member.0 == name) {
-            Some(member) => member.1 = value,
-            None => extra.push((name.to_owned(), value)),
-        }
+        choice.rest().extra.set(name, value);
     }
-}
-
-/// Where the members of those names stand.
-fn places(members: &Extra) -> HashMap<String, usize> {
-    members.iter().enumerate().map(|(place, member)| (member.0.clone(), place)).collect()
 }
 
 /// The texts in a thinking part: the first of its members that is a string or a list, lists taken apart.

@@ -1,16 +1,18 @@
 //! Members of kept objects whose texts come in fragments and join (X1, X2), surrogate pairs over the cuts (P5).
 
+use std::collections::BTreeMap;
+
 use super::choice::Choice;
+use super::details::DETAILS;
 use super::extras::{is_string, member, slice};
 use super::{Fold, report_lone};
-use crate::completion::Extra;
 use crate::error::Error;
-use crate::json::Value;
 use crate::json::tape::{Node, Tape};
 use crate::json::text::{Joiner, decode, owned};
+use crate::json::{Members, Value};
 
 /// The kept object that a piece belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Owner {
     Audio,
     /// The piece of `reasoning_details` of that index.
@@ -27,13 +29,8 @@ impl Owner {
     }
 }
 
-/// A text that ended in a high surrogate, which waits for its other half.
-#[derive(Clone, Debug)]
-pub(crate) struct Half {
-    owner: Owner,
-    name: &'static str,
-    joiner: Joiner,
-}
+/// Texts that ended in a high surrogate, by their names: each waits for its other half.
+pub(crate) type Halves = BTreeMap<(Owner, &'static str), Joiner>;
 
 /// An object in a payload whose members are merged into a kept one.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +51,7 @@ impl<'a> Piece<'a> {
 impl Fold {
     /// Merges the members of a piece: texts join, of the rest the last stands; a null says nothing where the member is
     /// there already.
-    pub(super) fn merge_all(&mut self, into: &mut Extra, piece: &Piece<'_>) -> Result<(), Error> {
+    pub(super) fn merge_all(&mut self, into: &mut Members, piece: &Piece<'_>) -> Result<(), Error> {
         let mut lone = 0;
         let Value::Object(members) = Value::from_tape(piece.raw, piece.tape, piece.index, &mut lone) else {
             return Ok(());
@@ -74,7 +71,7 @@ impl Fold {
                 self.join(into, piece, name, node)?;
                 continue;
             }
-            let says_nothing = value == Value::Null && into.iter().any(|member| member.0 == name);
+            let says_nothing = value == Value::Null && into.place(&name).is_some();
             if !says_nothing {
                 if let Some(name) = joined {
                     self.take_half(piece.owner, name);
@@ -86,32 +83,28 @@ impl Fold {
     }
 
     /// Joins a fragment to the text of that name.
-    fn join(&mut self, into: &mut Extra, piece: &Piece<'_>, name: &'static str, node: &Node) -> Result<(), Error> {
+    fn join(&mut self, into: &mut Members, piece: &Piece<'_>, name: &'static str, node: &Node) -> Result<(), Error> {
         let mut joiner = self.take_half(piece.owner, name);
         let mut text = Vec::new();
         joiner.append(slice(piece.raw, node), node.flags, &mut text);
         let place = self.place();
         report_lone(&mut self.quirks, std::mem::take(&mut joiner.lone), place);
         if let Some(choice) = self.choices.get_mut(self.current).filter(|_| joiner.holds()) {
-            choice.rest().halves.push(Half { owner: piece.owner, name, joiner });
+            choice.rest().halves.insert((piece.owner, name), joiner);
         }
         self.merge(into, name, Value::String(owned(text)), &[name], false)
     }
 
     /// What waits of that text; nothing does any more.
-    fn take_half(&mut self, owner: Owner, name: &str) -> Joiner {
-        let halves = self.choices.get_mut(self.current).and_then(|choice| Some(&mut choice.rest.as_mut()?.halves));
-        let found = halves.and_then(|halves| {
-            let place = halves.iter().position(|half| half.owner == owner && half.name == name)?;
-            Some(halves.swap_remove(place).joiner)
-        });
-        found.unwrap_or_default()
+    fn take_half(&mut self, owner: Owner, name: &'static str) -> Joiner {
+        let rest = self.choices.get_mut(self.current).and_then(|choice| choice.rest.as_mut());
+        rest.and_then(|rest| rest.halves.remove(&(owner, name))).unwrap_or_default()
     }
 
     /// The object begins anew: none of its texts waits.
     pub(super) fn forget_halves(&mut self, owner: Owner) {
         if let Some(rest) = self.choices.get_mut(self.current).and_then(|choice| choice.rest.as_mut()) {
-            rest.halves.retain(|half| half.owner != owner);
+            rest.halves.retain(|half, _| half.0 != owner);
         }
     }
 
@@ -119,28 +112,24 @@ impl Fold {
     pub(super) fn flush_halves(&mut self) {
         let Some(choice) = self.choices.get_mut(self.current) else { return };
         let halves = choice.rest.as_mut().map(|rest| std::mem::take(&mut rest.halves)).unwrap_or_default();
-        let lone = halves.iter().filter(|half| append(choice, half)).count();
+        let lone = halves.into_keys().filter(|&(owner, name)| append(choice, owner, name)).count();
         let place = self.place();
         report_lone(&mut self.quirks, lone as u32, place);
     }
 }
 
 /// Appends to a text what its half becomes; says whether the text is there.
-fn append(choice: &mut Choice, half: &Half) -> bool {
-    let extra = &mut choice.rest().extra;
-    let name = if half.owner == Owner::Audio { "audio" } else { "reasoning_details" };
-    let value = extra.iter_mut().find(|member| member.0 == name).map(|member| &mut member.1);
-    let object = match (half.owner, value) {
-        (Owner::Audio, value) => value,
-        (Owner::Detail(index), Some(Value::Array(pieces))) => {
-            pieces.iter_mut().find(|piece| super::details::index_of(piece) == Some(index))
-        }
-        _ => None,
+fn append(choice: &mut Choice, owner: Owner, name: &str) -> bool {
+    let rest = choice.rest();
+    let object = match owner {
+        Owner::Audio => rest.extra.find("audio"),
+        Owner::Detail(index) => match (rest.extra.find(DETAILS), rest.pieces.get(&index)) {
+            (Some(Value::Array(pieces)), Some(&place)) => pieces.get_mut(place),
+            _ => None,
+        },
     };
     let Some(Value::Object(members)) = object else { return false };
-    match members.iter_mut().find(|member| member.0 == half.name) {
-        Some((_, Value::String(text))) => text.push(char::REPLACEMENT_CHARACTER),
-        _ => return false,
-    }
+    let Some(Value::String(text)) = members.find(name) else { return false };
+    text.push(char::REPLACEMENT_CHARACTER);
     true
 }

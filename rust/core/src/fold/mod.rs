@@ -16,13 +16,12 @@ mod sent;
 mod whole;
 
 use crate::chunk::{About, Op, Span, TextKind, View};
-use crate::completion::Extra;
 use crate::error::{Error, ErrorKind};
 use crate::event::{Event, EventLog, Fragment, Record};
 use crate::few::push;
-use crate::json::Value;
 use crate::json::tape::with_spare;
 use crate::json::text::decode;
+use crate::json::{Members, Value};
 use crate::policy::{Limits, Policy};
 use crate::quirk::{Place, QuirkKind, QuirkLog};
 use blocks::Blocks;
@@ -53,7 +52,7 @@ pub(crate) struct Fold {
     kept: Vec<sent::Kept>,
     /// The epoch of a template: what that one says once and for all holds. 0 where none is known to.
     pub(crate) said: u64,
-    pub(crate) extra: Extra,
+    pub(crate) extra: Members,
     /// Where the text of the last `reasoning_details` was joined to.
     detail: Option<details::Joined>,
     /// Calls opened in all.

@@ -3,12 +3,13 @@
 use memchr::memchr;
 
 use super::Fold;
+use super::details::DETAILS;
 use super::joined::{Owner, Piece};
 use crate::error::Error;
 use crate::few::push;
 use crate::json::tape::with_spare;
 use crate::json::text::lossy;
-use crate::json::{Sent, Value};
+use crate::json::{Members, Sent, Value};
 use crate::quirk::Place;
 
 /// A member of chunks that is kept.
@@ -21,15 +22,11 @@ pub(crate) struct Kept {
 impl Fold {
     /// A value of the payload as it is kept. One with escapes is read, for what they report (P5).
     pub(super) fn sent(&mut self, raw: &[u8], place: Place) -> Value {
-        if memchr(b'\\', raw).is_some() {
+        let is_word = matches!(raw, [b't' | b'f' | b'n', ..]);
+        if is_word || memchr(b'\\', raw).is_some() {
             return self.value_at(raw, place);
         }
-        match raw {
-            [b'{' | b'[', ..] => Sent::new(raw).into_value(self.limits.depth),
-            [b'"', text @ .., b'"'] => Value::String(lossy(text).into_owned()),
-            [b'-' | b'0'..=b'9', ..] => Value::Number(lossy(raw).into()),
-            _ => self.value_at(raw, place),
-        }
+        Sent::new(raw).into_value(self.limits.depth)
     }
 
     /// Adds to what is kept what was sent, and its name where that counts, unless that passes the limit (S8).
@@ -105,7 +102,7 @@ impl Fold {
         match &*name {
             "audio" if raw.first() == Some(&b'{') => self.audio(raw),
             // Its pieces are looked at one by one.
-            "reasoning_details" => {
+            DETAILS => {
                 let value = self.value(raw);
                 self.lay(&name, value)
             }
@@ -118,9 +115,7 @@ impl Fold {
 
     /// Whether an unknown member is a number or says what is kept; a number is kept then.
     fn says_again(&mut self, name: &[u8], raw: &[u8]) -> bool {
-        let rest = self.choices.get_mut(self.current).and_then(|choice| choice.rest.as_mut());
-        let slot = rest.and_then(|rest| rest.extra.iter_mut().find(|member| member.0.as_bytes() == name));
-        match (slot.map(|member| &mut member.1), raw) {
+        match (std::str::from_utf8(name).ok().and_then(|name| self.unknown(name)), raw) {
             (Some(Value::Null), b"null") => true,
             (Some(value), b"[]") => value.is_array(),
             (Some(Value::Source(source)), [b'{', ..]) => source.raw() == raw,
@@ -143,10 +138,10 @@ impl Fold {
             self.give_extra(name, value);
             return Ok(());
         };
-        self.discharge(former.counted());
         let (value, result) = if former.is_array() && value.is_array() {
-            self.appended(former.into_plain(), value.into_plain())
+            self.appended(former, value)
         } else {
+            self.discharge(former.counted());
             let result = self.charge_value("", &mut value);
             (if result.is_ok() { value } else { former }, result)
         };
@@ -156,8 +151,10 @@ impl Fold {
 
     /// A list, and another behind it if the limit lets it.
     fn appended(&mut self, list: Value, more: Value) -> (Value, Result<(), Error>) {
-        self.weight += list.weight();
-        let (Value::Array(mut list), Value::Array(more)) = (list, more) else { return (Value::Null, Ok(())) };
+        let list = if matches!(list, Value::Source(_)) { self.looked_into(list) } else { list };
+        let (Value::Array(mut list), Value::Array(more)) = (list, more.into_plain()) else {
+            return (Value::Null, Ok(()));
+        };
         let result = self.charge(more.iter().map(Value::weight).sum());
         if result.is_ok() {
             list.extend(more);
@@ -165,11 +162,19 @@ impl Fold {
         (Value::Array(list), result)
     }
 
+    /// The value of what is kept as sent; it counts for what it weighs then.
+    fn looked_into(&mut self, sent: Value) -> Value {
+        self.discharge(sent.counted());
+        let value = sent.into_plain();
+        self.weight += value.weight();
+        value
+    }
+
     /// Audio comes in pieces: its data and its transcript join.
     fn audio(&mut self, raw: &[u8]) -> Result<(), Error> {
         if !matches!(self.unknown("audio"), Some(Value::Object(_))) {
             self.forget_halves(Owner::Audio);
-            self.lay("audio", Value::Object(Vec::new()))?;
+            self.lay("audio", Value::Object(Members::new()))?;
         }
         let Some(Value::Object(into)) = self.unknown("audio") else { return Ok(()) };
         let mut into = std::mem::take(into);
@@ -183,8 +188,7 @@ impl Fold {
 
     /// The unknown member of that name of the choice.
     fn unknown(&mut self, name: &str) -> Option<&mut Value> {
-        let rest = self.choices.get_mut(self.current)?.rest.as_mut()?;
-        rest.extra.iter_mut().find(|member| member.0 == name).map(|member| &mut member.1)
+        self.choices.get_mut(self.current)?.rest.as_mut()?.extra.find(name)
     }
 
     /// X4: the last message is kept until the end.

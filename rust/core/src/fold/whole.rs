@@ -6,8 +6,9 @@ use super::Fold;
 use super::call::Call;
 use super::ending::{Ending, status};
 use crate::chunk::{Arguments, View};
-use crate::completion::{CallKind, Extra, Status, ToolCall};
+use crate::completion::{CallKind, Status, ToolCall};
 use crate::error::{Error, ErrorKind};
+use crate::json::Members;
 use crate::policy::MissingId;
 use crate::quirk::QuirkKind;
 
@@ -68,7 +69,7 @@ impl Fold {
     }
 
     /// Keeps unknown members of a call (X2), whose names do not repeat; the last ones stand.
-    pub(crate) fn put_call_extras(&mut self, call: usize, members: Extra) -> Result<(), Error> {
+    pub(crate) fn put_call_extras(&mut self, call: usize, members: Members) -> Result<(), Error> {
         let mut extra = self.call_mut(call).map(|call| std::mem::take(&mut call.extra)).unwrap_or_default();
         let result = self.put_all(&mut extra, members);
         if let Some(call) = self.call_mut(call) {

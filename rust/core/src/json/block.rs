@@ -38,19 +38,3 @@ pub(crate) fn controls(block: &[u8; LANES]) -> usize {
 pub(crate) fn slashes(block: &[u8; LANES]) -> usize {
     first(equal(u8x16::new(*block), b'\\').to_bitmask())
 }
-
-/// Whether a line ends in it.
-#[inline]
-fn ends_line(block: &[u8; LANES]) -> bool {
-    let bytes = u8x16::new(*block);
-    (equal(bytes, b'\n') | equal(bytes, b'\r')).any()
-}
-
-/// Whether a line ends in `bytes`.
-#[inline]
-pub(crate) fn has_line_end(bytes: &[u8]) -> bool {
-    match bytes.last_chunk() {
-        Some(last) => bytes.as_chunks().0.iter().any(ends_line) || ends_line(last),
-        None => bytes.contains(&b'\n') || bytes.contains(&b'\r'),
-    }
-}

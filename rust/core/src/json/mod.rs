@@ -1,13 +1,14 @@
 //! JSON as the wires need it: strict, in one pass, with the source text of every value at hand.
 
 mod block;
+mod members;
 pub(crate) mod scan;
 mod source;
 pub(crate) mod tape;
 pub(crate) mod text;
 mod value;
 
-pub(crate) use block::has_line_end;
+pub use members::Members;
 pub(crate) use source::Sent;
 pub use source::Source;
 pub use value::Value;

@@ -45,13 +45,16 @@ impl Sent {
 
     /// The value, which nests at most `depth` levels.
     pub(crate) fn into_value(self, depth: usize) -> Value {
-        if self.raw.first() == Some(&b'"') && !self.raw.contains(&b'\\') {
-            let mut text = Vec::from(self.raw);
-            text.pop();
-            text.remove(0);
-            return Value::String(owned(text));
+        match self.raw.first() {
+            Some(b'"') if !self.raw.contains(&b'\\') => {
+                let mut text = Vec::from(self.raw);
+                text.pop();
+                text.remove(0);
+                Value::String(owned(text))
+            }
+            Some(b'-' | b'0'..=b'9') => Value::Number(owned(self.raw.into()).into()),
+            _ => Value::Source(Box::new(Source { sent: self, depth, value: OnceLock::new() })),
         }
-        Value::Source(Box::new(Source { sent: self, depth, value: OnceLock::new() }))
     }
 }
 

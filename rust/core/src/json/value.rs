@@ -1,5 +1,6 @@
 //! JSON values that are kept: usage, extras, blocks.
 
+use super::members::Members;
 use super::source::{Sent, Source};
 use super::tape::{Kind, Node, Tape};
 use super::text;
@@ -18,7 +19,7 @@ pub enum Value {
     /// A list.
     Array(Vec<Value>),
     /// An object; its members stand where their name came first, without repeats.
-    Object(Vec<(String, Value)>),
+    Object(Members),
     /// Any of these, kept as sent; [`Value::plain`] reads it.
     Source(Box<Source>),
 }
@@ -101,7 +102,7 @@ impl Value {
     }
 
     fn object(bytes: &[u8], tape: &Tape, index: u32, node: &Node, lone: &mut u32) -> Self {
-        let mut members = Members::default();
+        let mut members = Collected::default();
         let mut child = index + 1;
         while child < node.next {
             let mut own = 0;
@@ -111,7 +112,7 @@ impl Value {
             child = tape.node(child + 1).map_or(node.next, |node| node.next);
         }
         *lone += members.lone.iter().sum::<u32>();
-        Self::Object(members.list)
+        Self::Object(members.members)
     }
 
     fn scalar(bytes: &[u8], node: &Node, lone: &mut u32) -> Self {
@@ -164,6 +165,9 @@ impl Value {
     }
 }
 
+/// Members of one object of which the weight is found without making it.
+const FEW: usize = 16;
+
 /// What the value of the node `index` weighs, as [`Value::weight`] has it; None where it has to be made to be known.
 pub(crate) fn weight_on(bytes: &[u8], tape: &Tape, index: u32) -> Option<usize> {
     let node = tape.node(index)?;
@@ -179,7 +183,7 @@ pub(crate) fn weight_on(bytes: &[u8], tape: &Tape, index: u32) -> Option<usize> 
         }
         Kind::Object => {
             let (mut weight, mut child) = (8, index + 1);
-            let mut names: [&[u8]; Members::LINEAR] = Default::default();
+            let mut names: [&[u8]; FEW] = Default::default();
             let mut known = 0;
             while child < node.next {
                 let name = tape.node(child)?;
@@ -204,32 +208,22 @@ fn text_weight(bytes: &[u8], node: &Node) -> Option<usize> {
     (node.flags == 0).then(|| slice(bytes, node).len())
 }
 
-/// Members being collected; many of them are looked up by a map, so that an object of a million members is no attack.
+/// Members being collected: of equal names the last value counts.
 #[derive(Default)]
-struct Members {
-    list: Vec<(String, Value)>,
-    places: std::collections::HashMap<String, usize>,
-    /// The surrogates without a partner in each, as far as there were any: of equal names the last one's count.
+struct Collected {
+    members: Members,
+    /// The surrogates without a partner in each, as far as there were any.
     lone: Vec<u32>,
 }
 
-impl Members {
-    const LINEAR: usize = 16;
-
+impl Collected {
     fn set(&mut self, name: String, value: Value, lone: u32) {
-        let known = self.place(&name);
-        self.count(known.unwrap_or(self.list.len()), lone);
-        if let Some(slot) = known.and_then(|place| self.list.get_mut(place)) {
-            slot.1 = value;
-            return;
+        let known = self.members.place(&name);
+        self.count(known.unwrap_or(self.members.len()), lone);
+        match known.and_then(|place| self.members.get_mut(place)) {
+            Some(slot) => slot.1 = value,
+            None => self.members.push(name, value),
         }
-        if self.list.len() == Self::LINEAR {
-            self.places = self.list.iter().enumerate().map(|(place, member)| (member.0.clone(), place)).collect();
-        }
-        if self.list.len() >= Self::LINEAR {
-            self.places.insert(name.clone(), self.list.len());
-        }
-        self.list.push((name, value));
     }
 
     fn count(&mut self, place: usize, lone: u32) {
@@ -239,13 +233,6 @@ impl Members {
         if let Some(counted) = self.lone.get_mut(place) {
             *counted = lone;
         }
-    }
-
-    fn place(&self, name: &str) -> Option<usize> {
-        if self.list.len() > Self::LINEAR {
-            return self.places.get(name).copied();
-        }
-        self.list.iter().position(|member| member.0 == name)
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a line is, and what is known of lines that are rare (S4).
 
+use wide::u8x16;
+
 /// What the line being read is known to be from its first bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Line {
@@ -65,4 +67,17 @@ pub(super) fn name_of(line: &[u8]) -> String {
     let name = line.split(|&byte| byte == b':').next().unwrap_or_default();
     let name = name.get(..name.len().min(KEPT_OF_UNKNOWN)).unwrap_or_default();
     String::from_utf8_lossy(name).into_owned()
+}
+
+/// Whether a line ends in `bytes`, of which there are few.
+#[inline]
+pub(crate) fn has_line_end(bytes: &[u8]) -> bool {
+    let ends = |block: &[u8; 16]| {
+        let bytes = u8x16::new(*block);
+        (bytes.simd_eq(u8x16::splat(b'\n')) | bytes.simd_eq(u8x16::splat(b'\r'))).any()
+    };
+    match bytes.last_chunk() {
+        Some(last) => bytes.as_chunks().0.iter().any(ends) || ends(last),
+        None => bytes.contains(&b'\n') || bytes.contains(&b'\r'),
+    }
 }

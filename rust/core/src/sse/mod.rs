@@ -8,4 +8,5 @@ mod utf8;
 
 pub use decoder::{SseDecoder, SseEvent};
 pub(crate) use frames::{Frames, Item, Payload};
+pub(crate) use line::has_line_end;
 pub(crate) use style::Style;

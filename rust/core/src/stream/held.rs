@@ -6,7 +6,7 @@ use memchr::memchr;
 
 use super::Assembler;
 use super::scratch::Scratch;
-use crate::json::has_line_end;
+use crate::sse::has_line_end;
 use crate::template::{Compared, Progress, SUCCESSORS, Saved, Template};
 
 /// Bytes of an input that are added to what is held at once, beside those that the event takes if its values are as

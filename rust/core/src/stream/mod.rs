@@ -166,16 +166,12 @@ impl Assembler {
     /// Reads what came.
     fn take_in(&mut self, input: &[u8], scratch: &mut Scratch) {
         let mut at = 0;
-        while self.error.is_none() && at < input.len() {
-            let rest = input.get(at..).unwrap_or_default();
-            if !self.held.is_empty() {
-                at += self.take_held(rest, scratch);
-            } else if at == 0 || !self.holds_unseen(rest) {
-                self.read(input, at, scratch);
-                break;
-            } else {
-                break;
-            }
+        while self.error.is_none() && at < input.len() && !self.held.is_empty() {
+            at += self.take_held(input.get(at..).unwrap_or_default(), scratch);
+        }
+        let rest = input.get(at..).unwrap_or_default();
+        if self.error.is_none() && !rest.is_empty() && (at == 0 || !self.holds_unseen(rest)) {
+            self.read(input, at, scratch);
         }
         self.frames.keep(input);
         if self.frames.is_event_stream {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use super::members::{Found, Object, Reader};
 use super::{set_path, type_of};
 use crate::chunk::{About, Fit, Index, Op, PartForm, Span, TextKind};
-use crate::completion::{CallKind, Extra, ToolCall};
+use crate::completion::{CallKind, ToolCall};
 use crate::error::Error;
 use crate::fold::Fold;
 use crate::fold::blocks::Block;
 use crate::json::text::{compact, lossy};
-use crate::json::{self, Value};
+use crate::json::{self, Members, Value};
 use crate::quirk::QuirkKind;
 
 /// Members of the message that are kept.
@@ -155,12 +155,12 @@ impl<'a> Reader<'_, 'a> {
     fn start_members(&mut self, start: Object<'a>, kind: &str, block: usize) -> Result<(), Error> {
         let form = [&TEXT, &THINKING].into_iter().find(|form| form.kind == kind);
         let part = form.and_then(|form| self.fold.block_mut(block).map(|block| block.part(form, 0)));
-        let (mut members, mut lone) = (Extra::new(), 0);
+        let (mut members, mut lone) = (Members::new(), 0);
         for (name, value) in start.members() {
             let is_text = form.is_some_and(|form| form.member.as_bytes() == &*name);
             let key = start.key(value, &mut lone).into_owned();
             let kept = if is_text { Value::String(String::new()) } else { start.value(value, &mut lone) };
-            members.push((key, kept));
+            members.push(key, kept);
         }
         self.report_lone(lone);
         self.fold.keep_members(block, members)?;
@@ -291,13 +291,13 @@ pub(crate) fn blocks(fold: &Fold, calls: &[Arc<ToolCall>]) -> Vec<Value> {
 
 fn call_block(call: &ToolCall, depth: usize) -> Value {
     let string = |text: &str| Value::String(text.to_owned());
-    let input = if call.arguments.is_empty() { Value::Object(Vec::new()) } else { parsed(&call.arguments, depth) };
-    let mut members = vec![
+    let input = if call.arguments.is_empty() { Value::Object(Members::new()) } else { parsed(&call.arguments, depth) };
+    let mut members = Members::from(vec![
         ("type".to_owned(), string(CALL_BLOCK)),
         ("id".to_owned(), string(&call.id)),
         ("name".to_owned(), string(&call.name)),
         ("input".to_owned(), input),
-    ];
+    ]);
     members.extend(call.extra.iter().cloned());
     Value::Object(members)
 }

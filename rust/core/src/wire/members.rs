@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 
 use super::{items, members};
 use crate::chunk::{About, Arguments, Ident, Index, Op, Span, View};
-use crate::completion::Extra;
 use crate::error::Error;
 use crate::fold::{Fold, report_lone};
-use crate::json::Value;
 use crate::json::tape::{Kind, Node, Tape};
 use crate::json::text;
+use crate::json::{Members, Value};
 use crate::quirk::{Place, QuirkKind};
 use crate::wire::openai_chat::integer;
 
@@ -269,11 +268,11 @@ impl<'a> Reader<'_, 'a> {
 
     /// Keeps the members of a call's beginning or item that are not known (X2); null says nothing.
     pub(crate) fn keep_unknown(&mut self, entry: Object<'a>, call: usize, known: &[&str]) -> Result<(), Error> {
-        let (mut unknown, mut lone) = (Extra::new(), 0);
+        let (mut unknown, mut lone) = (Members::new(), 0);
         for (name, value) in entry.members() {
             let is_known = known.iter().any(|known| known.as_bytes() == &*name);
             if !is_known && entry.node(Some(value)).is_some() {
-                unknown.push((entry.key(value, &mut lone).into_owned(), entry.value(value, &mut lone)));
+                unknown.push(entry.key(value, &mut lone).into_owned(), entry.value(value, &mut lone));
             }
         }
         self.report_lone_of(Some(call), lone);

@@ -8,11 +8,11 @@ mod response_parts;
 pub(crate) mod responses;
 
 use crate::chunk::Span;
-use crate::completion::{Extra, Wire};
+use crate::completion::Wire;
 use crate::fold::Render;
-use crate::json::Value;
 use crate::json::tape::{Kind, Node, Tape};
 use crate::json::text;
+use crate::json::{Members, Value};
 
 /// The members of the object at `index`: the decoded name and the index of the value.
 pub(crate) fn members<'a>(
@@ -91,19 +91,16 @@ pub(crate) fn render(wire: Option<Wire>) -> Render {
 }
 
 /// Sets the member at a path of names, within objects that are made where they are missing.
-fn set_path(members: &mut Extra, path: &str, value: Value) {
+fn set_path(members: &mut Members, path: &str, value: Value) {
     let (name, rest) = path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest)));
-    let place = members.iter().position(|member| member.0 == name).unwrap_or(members.len());
-    if place == members.len() {
-        members.push((name.to_owned(), Value::Null));
-    }
-    let Some((_, slot)) = members.get_mut(place) else { return };
-    let Some(rest) = rest else {
-        *slot = value;
-        return;
+    let Some(rest) = rest else { return members.set(name, value) };
+    let Some(slot) = members.find(name) else {
+        let mut inner = Members::new();
+        set_path(&mut inner, rest, value);
+        return members.push(name.to_owned(), Value::Object(inner));
     };
     if !matches!(slot, Value::Object(_)) {
-        *slot = Value::Object(Vec::new());
+        *slot = Value::Object(Members::new());
     }
     if let Value::Object(inner) = slot {
         set_path(inner, rest, value);

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::response_parts::OUTPUT_TEXT;
 use super::set_path;
 use crate::chunk::ItemForm;
-use crate::completion::{CallKind, Extra, ToolCall};
+use crate::completion::{CallKind, ToolCall};
 use crate::fold::Fold;
 use crate::fold::blocks::{Block, Part};
-use crate::json::Value;
 use crate::json::text::lossy;
+use crate::json::{Members, Value};
 use crate::wire::openai_chat::is_zero;
 
 pub(super) static MESSAGE: ItemForm<'static> = ItemForm { kind: "message", call: None };
@@ -86,16 +86,13 @@ pub(super) fn blocks(fold: &Fold, _: &[Arc<ToolCall>]) -> Vec<Value> {
 
 /// An item; streamed parts stand where the wire's own word has none.
 fn item(fold: &Fold, block: &Block) -> Value {
-    let mut members: Extra = vec![("type".to_owned(), Value::String(block.kind.to_string()))];
+    let mut members = Members::new();
+    members.push("type".to_owned(), Value::String(block.kind.to_string()));
     if let Some(id) = &block.id {
-        members.push(("id".to_owned(), Value::String(id.to_string())));
+        members.push("id".to_owned(), Value::String(id.to_string()));
     }
-    // Names do not repeat, so only these two can be there already.
-    for (name, value) in &block.members {
-        match &**name {
-            "type" | "id" => set_member(&mut members, name, value.clone()),
-            _ => members.push((name.clone(), value.clone())),
-        }
+    for (name, value) in block.members.iter() {
+        members.set(name, value.clone());
     }
     let is_message = *block.kind == *MESSAGE.kind;
     let lists: &[&str] = match &*block.kind {
@@ -119,7 +116,7 @@ fn item(fold: &Fold, block: &Block) -> Value {
     Value::Object(members)
 }
 
-fn fill(fold: &Fold, block: &Block, members: &mut Extra, list: &str) {
+fn fill(fold: &Fold, block: &Block, members: &mut Members, list: &str) {
     let says = |value: &Value| match value.plain() {
         Value::Null | Value::Source(_) => false,
         Value::Bool(value) => *value,
@@ -134,32 +131,24 @@ fn fill(fold: &Fold, block: &Block, members: &mut Extra, list: &str) {
     let listed = block.parts.iter().filter(|part| part.form.list == list);
     let parts: Vec<Value> = listed.filter_map(|part| part_block(fold, part)).collect();
     if !parts.is_empty() {
-        set_member(members, list, Value::Array(parts));
+        members.set(list, Value::Array(parts));
     }
 }
 
 /// A part as an item lists it.
 fn part_block(fold: &Fold, part: &Part) -> Option<Value> {
     let text = Some(fold.part_value(part).into_owned()).filter(|text| !text.is_empty())?;
-    let mut members = vec![
-        ("type".to_owned(), Value::String(part.form.kind.to_owned())),
-        (part.form.member.to_owned(), Value::String(text)),
-    ];
+    let mut members = Members::new();
+    members.push("type".to_owned(), Value::String(part.form.kind.to_owned()));
+    members.push(part.form.member.to_owned(), Value::String(text));
     if part.form.kind == OUTPUT_TEXT.kind {
-        members.push(("annotations".to_owned(), Value::Array(part.annotations.clone())));
+        members.push("annotations".to_owned(), Value::Array(part.annotations.clone()));
     }
     Some(Value::Object(members))
 }
 
-fn set_member(members: &mut Extra, name: &str, value: Value) {
-    match members.iter_mut().find(|member| member.0 == name) {
-        Some(member) => member.1 = value,
-        None => members.push((name.to_owned(), value)),
-    }
-}
-
-fn set_default(members: &mut Extra, name: &str, value: impl FnOnce() -> Value) {
-    if members.iter().all(|member| member.0 != name) {
-        members.push((name.to_owned(), value()));
+fn set_default(members: &mut Members, name: &str, value: impl FnOnce() -> Value) {
+    if members.place(name).is_none() {
+        members.push(name.to_owned(), value());
     }
 }

@@ -5,10 +5,9 @@ use super::response_items::{CODE, CUSTOM, FUNCTION, Listed, MCP, MESSAGE, PATCH,
 use super::response_parts::{OUTPUT_TEXT, REASONING_TEXT, REFUSAL, SUMMARY_TEXT};
 use super::type_of;
 use crate::chunk::{About, Arguments, Ident, ItemForm, Op, PartForm, Says, Span};
-use crate::completion::Extra;
 use crate::error::Error;
-use crate::json::Value;
 use crate::json::text::compact;
+use crate::json::{Members, Value};
 use crate::quirk::QuirkKind;
 use crate::wire::openai_chat::is_zero;
 
@@ -136,9 +135,9 @@ impl<'a> Reader<'_, 'a> {
         if self.fold.blocks().get(item).is_some_and(|block| block.is_done && block.is_closed) {
             return Ok(());
         }
-        let members: Extra = match self.kept(entry, entry.index, true) {
+        let members: Members = match self.kept(entry, entry.index, true) {
             Value::Object(members) => members,
-            _ => Extra::new(),
+            _ => Members::new(),
         };
         self.fold.keep_item(item, members, done)
     }

@@ -1,6 +1,6 @@
 //! JSON values of the core and of the data files, in one form.
 
-use deltafold_core::{Extra, Value};
+use deltafold_core::{Members, Value};
 use serde_json::{Map, Number, Value as Json};
 
 /// A value of the core as a JSON value. Numbers keep their digits.
@@ -16,7 +16,7 @@ pub(crate) fn json(value: &Value) -> Json {
 }
 
 /// Kept members as a JSON object.
-pub(crate) fn object(members: &Extra) -> Json {
+pub(crate) fn object(members: &Members) -> Json {
     Json::Object(members.iter().map(|(name, value)| (name.clone(), json(value))).collect::<Map<_, _>>())
 }
 
