@@ -191,7 +191,7 @@ def short_streams(*, streams: int = 200) -> Shape:
 
 
 def many_members(*, count: int = 1000) -> Shape:
-    """One answer with `count` unknown members at once, then as many one by one, and all else that has names."""
+    """One answer with `count` unknown members at once, then one by one, and all else that has names."""
     gateway = Gateway(4)
     numbers = {f"n{number}": number for number in range(count)}
     pieces: list[Json] = [{"index": number, "type": "encrypted", "data": "s"} for number in range(count)]
