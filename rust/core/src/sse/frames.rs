@@ -205,7 +205,10 @@ impl Frames {
             self.line_length = self.bom;
             self.bom = BOM.len();
         }
+        // A name that the end broke off is none.
+        let name = self.name.clone();
         let item = if self.line_length > 0 { self.line_end(&[], 0, 0, limits) } else { None };
+        self.name = name;
         if self.has_data {
             self.event_offset = self.offset();
         }
