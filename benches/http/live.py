@@ -44,13 +44,25 @@ class Lateness:
     """Takes the texts of all streams."""
 
     def __init__(self) -> None:
-        self.seconds: list[float] = []
+        self.times: list[int] = []
+        self.texts: list[str] = []
         self.started = 0
 
     def on_text(self, text: str) -> None:
-        now = time.monotonic_ns()
-        for start in range(0, len(text), STAMP):
-            self.seconds.append((now - int(text[start : start + STAMP])) / 1e9)
+        self.times.append(time.monotonic_ns())
+        self.texts.append(text)
+
+    def clear(self) -> None:
+        self.times.clear()
+        self.texts.clear()
+
+    def seconds(self) -> list[float]:
+        """How late each chunk was, least first."""
+        return sorted(
+            (now - int(text[start : start + STAMP])) / 1e9
+            for now, text in zip(self.times, self.texts, strict=True)
+            for start in range(0, len(text), STAMP)
+        )
 
 
 async def carried(name: str, address: str, streams: int, pid: int) -> dict[str, Any]:
@@ -80,12 +92,12 @@ async def carried(name: str, address: str, streams: int, pid: int) -> dict[str, 
         while lateness.started < streams and time.perf_counter() < given_up:
             await asyncio.sleep(0.05)
         await asyncio.sleep(SETTLE)
-        lateness.seconds.clear()
+        lateness.clear()
         wall, cpu, sending = time.perf_counter(), time.process_time(), processor_seconds(pid)
         await asyncio.sleep(MEASURE)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         sending = processor_seconds(pid) - sending
-        seconds = sorted(lateness.seconds)
+        seconds = lateness.seconds()
         for task in tasks:
             task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -113,10 +125,10 @@ def keeps_up(name: str, figures: dict[str, Any]) -> bool:
     return opened and figures["p99"] <= bound(name) and figures["rate"] >= LEAST_RATE
 
 
-def step(name: str, streams: int) -> dict[str, Any]:
-    """One measure in a process of its own, on one core."""
+def step(name: str, streams: int, *options: str) -> dict[str, Any]:
+    """One measure in a process of its own, on one core; the options are the gateway's."""
     client, server = two_cores()
-    with gateway(server) as (address, pid):
+    with gateway(server, *options) as (address, pid):
         arguments = (name, streams, address, client, pid)
         command = [sys.executable, "-m", "benches.http.live", *map(str, arguments)]
         done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, timeout=60, check=True)
@@ -124,19 +136,20 @@ def step(name: str, streams: int) -> dict[str, Any]:
     return figures
 
 
-def capacity(name: str, first: int) -> dict[str, Any]:
+def capacity(name: str, first: int, *options: str) -> dict[str, Any]:
     """Streams are added by a quarter until the client does not keep up; two tries a step.
 
-    It begins with `first`, or with the half, quarter, ... of it that the client keeps up with.
+    It begins with `first`, or with the half, quarter, ... of it that the client keeps up with. The options are
+    the gateway's.
     """
     best: dict[str, Any] | None = None
     streams = first
     steps: list[dict[str, Any]] = []
     while LEAST_STREAMS <= streams <= 16 * first:
-        figures = step(name, streams)
+        figures = step(name, streams, *options)
         if not keeps_up(name, figures):
             steps.append(figures)
-            figures = step(name, streams)
+            figures = step(name, streams, *options)
         steps.append(figures)
         print(f"{name}: {shown(figures)}", file=sys.stderr, flush=True)
         if keeps_up(name, figures):

@@ -24,9 +24,9 @@ class Gateway(NamedTuple):
 
 
 @contextlib.contextmanager
-def gateway(core: int | None = None) -> Iterator[Gateway]:
-    """A gateway on loopback; `core` is the one that it runs on."""
-    command = [sys.executable, "-m", "benches.http.server"]
+def gateway(core: int | None = None, *options: str) -> Iterator[Gateway]:
+    """A gateway on loopback; `core` is the one that it runs on, the options are those of its module."""
+    command = [sys.executable, "-m", "benches.http.server", *options]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None

@@ -18,7 +18,7 @@ OnText = Callable[[str], object]
 Play = Callable[[str, OnText], Awaitable[str]]
 """Takes the address of a play; gives the arguments of its call, "" where there is none."""
 
-READ_EVERY = {f"deltafold over aiohttp, read every {ms} ms": ms / 1e3 for ms in (80, 200)}
+READ_EVERY = {f"deltafold over aiohttp, read every {ms} ms": ms / 1e3 for ms in (80, 200, 400)}
 """Seconds between two reads of a stream, of the contenders that read seldom."""
 CLIENT_ALONE = "aiohttp alone, nothing parsed"
 LIVE_ONLY = frozenset({CLIENT_ALONE, *READ_EVERY})

@@ -5,7 +5,8 @@ One process, one epoll loop, so that it costs the machine little beside the clie
 - `/burst/FRAGMENTS/WRITE/...`: the long call of `FRAGMENTS` fragments, one frame a write where WRITE is
   `frame`, else WRITE bytes a write. Connections take turns, a write each.
 - `/live/SECONDS/...`: 50 frames a second for that long; the content of each is the monotonic time in
-  nanoseconds at which it was due, so that the reader can say how late it is.
+  nanoseconds at which it was due, so that the reader can say how late it is. With `--bundled` two of three
+  frames go out in one write, the earlier one 20 ms late: three frames in two writes.
 
 Whatever follows in the path is left to the client (SDKs append theirs). Linux only (epoll).
 """
@@ -94,7 +95,8 @@ class Connection:
 class Server:
     """The loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, bundled: bool = False) -> None:
+        self.bundled = bundled
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=4096)
         self.listener.setblocking(False)  # noqa: FBT003 (its signature)
         self.port = self.listener.getsockname()[1]
@@ -106,6 +108,8 @@ class Server:
         self.live = Live()
         self.slots: list[dict[int, Connection]] = [{} for _ in range(SLOTS)]
         self.slot = 0
+        self.kept = [b""] * SLOTS
+        self.period = 0
         self.next_slot = time.monotonic()
         self.next_end = 0.0
         self.late_periods = 0
@@ -196,8 +200,20 @@ class Server:
         if now - self.next_slot > 1 / RATE:
             self.next_slot += 1 / RATE
             self.late_periods += 1
-        frame = self.live.frame(time.monotonic_ns())
         streams = self.slots[self.slot]
+        frame = self.kept[self.slot] + self.live.frame(time.monotonic_ns())
+        self.kept[self.slot] = b""
+        if self.bundled and (self.period + self.slot) % 3 == 0:
+            self.kept[self.slot] = frame
+        else:
+            self.write_to(streams, frame)
+        self.end_streams(streams, now)
+        self.slot = (self.slot + 1) % SLOTS
+        self.period += self.slot == 0
+        self.next_slot += SLOT_SECONDS
+
+    def write_to(self, streams: dict[int, Connection], frame: bytes) -> None:
+        """Write one frame, or two, to all streams of a slot."""
         behind: list[Connection] = []
         for connection in streams.values():
             try:
@@ -209,9 +225,6 @@ class Server:
                 behind.append(connection)
         for connection in behind:
             self.guarded(connection, lambda slow: slow.send(frame))
-        self.end_streams(streams, now)
-        self.slot = (self.slot + 1) % SLOTS
-        self.next_slot += SLOT_SECONDS
 
     def end_streams(self, streams: dict[int, Connection], now: float) -> None:
         """End the streams of a slot that have had their time; looked at once a second."""
@@ -252,7 +265,7 @@ def content_length(head: bytes) -> int:
 
 
 def main() -> int:
-    server = Server()
+    server = Server(bundled="--bundled" in sys.argv[1:])
     print(json.dumps({"port": server.port}), flush=True)
     server.run()
     return 0

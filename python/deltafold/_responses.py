@@ -95,8 +95,9 @@ def _primp_async_read(response: Any) -> Read:  # noqa: ANN401
 
 
 def _aiohttp_read(response: Any) -> Read:  # noqa: ANN401
-    read: Read = response.content.readany
-    return read
+    from deltafold import _aiohttp  # noqa: PLC0415
+
+    return _aiohttp.reading(response)
 
 
 def _aiohttp_connection(response: Any) -> Connection | None:  # noqa: ANN401

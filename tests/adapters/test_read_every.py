@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +10,12 @@ import pytest
 
 from benches.shapes import long_call
 from deltafold import _pace
+from tests.adapters.in_loop import END, HANGS, Server, chunk, serving
 from tests.adapters.peers import peer, theirs
 from tests.support import engine_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    pass
 
 pytestmark = theirs
 
@@ -23,45 +23,8 @@ ROLE, START, *OTHERS = long_call(fragments=40).streams[0]
 FRAMES = [ROLE + START, *OTHERS]
 """The first one gives an event."""
 BODY = b"".join(FRAMES)
-HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
-END = b"0\r\n\r\n"
 HOLD = 0.2
 """Seconds, in which the server has long written what it writes at once."""
-HANGS = 20.0
-"""Seconds after which a test has failed that waits for what does not come."""
-
-
-def chunk(data: bytes) -> bytes:
-    return b"%x\r\n%b\r\n" % (len(data), data)
-
-
-class Server:
-    """Answers in the test's own loop; `answers` are run in turn, each for a request."""
-
-    def __init__(self, *answers: Callable[[Server, asyncio.StreamWriter], Awaitable[None]]) -> None:
-        self.answers = list(answers)
-        self.connections = 0
-        self.ended = asyncio.Event()
-        self.go_on = asyncio.Event()
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.connections += 1
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
-            while self.answers:
-                await reader.readuntil(b"\r\n\r\n")
-                writer.write(HEAD)
-                await self.answers.pop(0)(self, writer)
-            await reader.read()
-        writer.close()
-        self.ended.set()
-
-
-@contextlib.asynccontextmanager
-async def serving(*answers: Any) -> AsyncIterator[tuple[Server, str]]:
-    server = Server(*answers)
-    listening = await asyncio.start_server(server.serve, "127.0.0.1", 0)
-    async with asyncio.timeout(HANGS), listening:
-        yield server, f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
 
 
 async def first_then_the_rest(server: Server, writer: asyncio.StreamWriter) -> None:
