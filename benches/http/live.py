@@ -139,7 +139,7 @@ def step(name: str, streams: int, *options: str) -> dict[str, Any]:
 def capacity(name: str, first: int, *options: str) -> dict[str, Any]:
     """Streams are added by a quarter until the client does not keep up; two tries a step.
 
-    It begins with `first`, or with the half, quarter, ... of it that the client keeps up with. The options are
+    It begins with `first`, or the half, quarter, ... of it that the client keeps up with. The options are
     the gateway's.
     """
     best: dict[str, Any] | None = None

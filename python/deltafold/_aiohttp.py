@@ -3,7 +3,7 @@
 aiohttp's `readany` lets its protocol go on once for each chunk that it holds, and each time the parser is
 called (aiohttp 3.14). A reader that is behind, or reads seldom, spends more on that than on everything else.
 What is done here is what `readany` does, with one such call. It uses members of aiohttp's StreamReader that
-are its own (MEMBERS): where one of them is missing, and in every case but the common one, `readany` is called.
+are its own (MEMBERS): where one is missing, and in every case but the common one, `readany` is called.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def test_another_aiohttp_is_read_by_its_own_means(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("coding", ["identity", "gzip"])
 def test_every_cut_gives_the_bytes(coding: str) -> None:
-    """Chunks of HTTP and writes that know nothing of one another, and a reader that is behind now and then."""
+    """Chunks of HTTP and writes that fall anywhere, and a reader that is behind now and then."""
 
     async def run(seed: int) -> bytes:
         source = Random(seed)
