@@ -82,10 +82,10 @@ def outcome_of(
 
 
 def snapshot_of(engine: Engine, body: bytes, options: dict[str, Any]) -> Any:
-    """What a snapshot says after the first bytes, and the error that is then pending."""
+    """What the first bytes show: the events, the snapshot, and the error that is then pending."""
     assembler = engine.module.Assembler(coalesce=False, **options)
-    assembler.feed(body)
-    return [plain(assembler.snapshot()), plain(assembler.error)]
+    events = [plain(event) for event in assembler.feed(body)]
+    return [events, plain(assembler.snapshot()), plain(assembler.error)]
 
 
 def derived(outcome: Outcome) -> list[Any]:

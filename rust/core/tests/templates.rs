@@ -186,3 +186,24 @@ fn what_has_come_is_there_at_once() {
         }
     }
 }
+
+#[test]
+fn an_error_is_there_at_once() {
+    for like in &LIKES {
+        let opening: Vec<u8> = (0..BEFORE).flat_map(|number| like.frame(number)).collect();
+        let next = like.frame(BEFORE + 1);
+        for at in 0..like.frame(BEFORE).len() {
+            let mut broken = like.frame(BEFORE);
+            broken.remove(at);
+            for begun in [0, 1, 4] {
+                let stream = [&*opening, &*broken, next.get(..begun).unwrap_or_default()].concat();
+                let [fast, slow] = [true, false].map(|fast| {
+                    let mut assembler = Assembler::new(Options { wire: Some(like.wire), fast, ..Options::default() });
+                    assert_eq!(assembler.feed(&stream), Ok(()));
+                    (assembler.error().is_some(), assembler.snapshot().end)
+                });
+                assert_eq!(fast, slow, "{}", String::from_utf8_lossy(&stream));
+            }
+        }
+    }
+}

@@ -217,7 +217,7 @@ fn value(bytes: &[u8], at: usize, kind: Hole, decoded: &mut Vec<u8>) -> Option<(
                 Ok((end, None)) => Some((end, Text::Decoded(start as u32, decoded.len() as u32))),
                 Ok((_, Some(flags))) if flags & flag::INVALID != 0 => None,
                 Ok((end, Some(flags))) => Some((end, Text::Raw(flags))),
-                Err(end) => (end + LONGEST_ESCAPE > bytes.len()).then_some((bytes.len(), text)),
+                Err(end) => may_go_on(bytes, end).then_some((bytes.len(), text)),
             }
         }
         Hole::Blanks => Some((pass_blanks(bytes, at), text)),
@@ -234,6 +234,15 @@ fn value(bytes: &[u8], at: usize, kind: Hole, decoded: &mut Vec<u8>) -> Option<(
             Ok(end) => Some((end, text)),
             Err(end) => (end >= bytes.len()).then_some((end, text)),
         },
+    }
+}
+
+/// Whether a string that stops being one at `at` may be one when more has come: nothing is there, or part of an escape.
+fn may_go_on(bytes: &[u8], at: usize) -> bool {
+    match bytes.get(at) {
+        None => true,
+        Some(b'\\') => at + LONGEST_ESCAPE > bytes.len(),
+        Some(_) => false,
     }
 }
 
