@@ -149,7 +149,7 @@ class OpenAIChat:
         if reason:
             self._fold.finish_reason(choice, reason)
         logprobs = object_in(entry, "logprobs", path, report) or {}
-        for key, value in logprobs.items():
+        for key, value in self._fold.clean_kept(logprobs, index).items():
             choice.logprobs.append(key, value)
         self._keep_beside(entry)
         self._keep_message(choice, object_in(entry, "message", path, report))
@@ -188,9 +188,10 @@ class OpenAIChat:
         for part in content:
             if not is_object(part):
                 continue
-            if part.get("type") == "text" and isinstance(part.get("text"), str):
+            kind = part.get("type")
+            if kind == "text" and isinstance(part.get("text"), str):
                 texts.append(part["text"])
-            elif part.get("type") in THINKING_PARTS:
+            elif isinstance(kind, str) and kind in THINKING_PARTS:
                 thoughts.extend(_thinking(part))
         return "".join(thoughts), "".join(texts)
 

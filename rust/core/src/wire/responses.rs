@@ -327,7 +327,8 @@ impl<'a> Reader<'_, 'a> {
     fn terminal(&mut self, response: Option<Object<'a>>, kind: &str) -> Result<(), Error> {
         if let Some(response) = response {
             let mut unlisted = Unlisted::of(self.fold);
-            for (place, entry) in self.objects_in(response, "output") {
+            for (place, value) in self.list_in(response, "output").enumerate() {
+                let Some(entry) = self.given(response.object(Some(value)), "output") else { continue };
                 let item = self.listed(entry, place, &mut unlisted)?;
                 unlisted.take(item);
                 self.snapshot(entry, item, Says::Done)?;
