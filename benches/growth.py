@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import functools
 import sys
+from typing import TYPE_CHECKING
 
 import deltafold
 from benches import chart, report
@@ -17,9 +18,14 @@ from benches.feeds import RepeatedStream
 from benches.machine import description
 from benches.rounds import measure
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 ALLOWED_SPREAD = 1.2
 ROUNDS = 9
+EACH = 100_000
+"""Chunks that a round folds at least: of short streams several, so that they too find the caches warm."""
 
 
 def main() -> int:
@@ -54,9 +60,16 @@ def measured(engine_name: str, largest: int, rounds: int) -> dict[int, float]:
     """Median microseconds a chunk for each size up to `largest`."""
     assemble = engine(engine_name).assemble
     streams = {size: RepeatedStream(size) for size in SIZES if size <= largest}
-    works = {str(size): functools.partial(assemble, stream) for size, stream in streams.items()}
+    times = {size: max(1, EACH // size) for size in streams}
+    works = {str(size): functools.partial(fold, assemble, streams[size], times[size]) for size in streams}
     timing = measure(works, rounds)
-    return {size: timing.median(str(size)) * 1e6 / stream.chunks for size, stream in streams.items()}
+    return {size: timing.median(str(size)) * 1e6 / (streams[size].chunks * times[size]) for size in streams}
+
+
+def fold(assemble: Callable[[RepeatedStream], object], stream: RepeatedStream, times: int) -> None:
+    """Fold the stream so many times."""
+    for _ in range(times):
+        assemble(stream)
 
 
 if __name__ == "__main__":
