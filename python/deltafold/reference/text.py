@@ -36,13 +36,14 @@ def clean_value(value: Any) -> tuple[Any, int]:  # noqa: ANN401
         pairs = [clean_value(element) for element in value]
         return [element for element, _ in pairs], sum(lone for _, lone in pairs)
     if is_object(value):
-        result: dict[str, Any] = {}
-        total = 0
+        # Of names that become the same the last one counts, as of names that are the same (P5).
+        members: dict[str, tuple[Any, int]] = {}
         for key, member in value.items():
             name, lone_in_name = clean(key)
-            result[name], lone = clean_value(member)
-            total += lone + lone_in_name
-        return result, total
+            kept, lone = clean_value(member)
+            members[name] = kept, lone + lone_in_name
+        kept_members = {name: kept for name, (kept, _) in members.items()}
+        return kept_members, sum(lone for _, lone in members.values())
     return value, 0
 
 
